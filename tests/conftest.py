@@ -1,0 +1,40 @@
+"""What every test stands on: no setting of the developer's leaks in, and in CI nothing is skipped."""
+
+import os
+from collections.abc import Generator, Iterator
+from typing import TypeVar
+
+import pytest
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+STRICT = os.environ.get("HOMING_CI") == "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Give the tests a home of their own, and no other HOMING_* variable but the one of CI."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("HOMING_") and name != "HOMING_CI"]:
+            patch.delenv(name)
+        patch.setenv("HOMING_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    return _refuse_skip(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    return _refuse_skip(report)
+
+
+def _refuse_skip(report: Report) -> Report:
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"Nothing is skipped in CI: {report.longreprtext}"
+    return report
