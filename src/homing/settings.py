@@ -1,0 +1,232 @@
+"""Every setting, typed, validated once, all faults reported together.
+
+From `HOMING_*` in the environment, else `homing.toml` in home (same names, lower case, no prefix), else the default.
+Standard library only: each light command pays for this import (docs/adr/0012).
+"""
+
+import math
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from homing.model.errors import FieldError, Invalid
+
+PREFIX = "HOMING_"
+FILE = "homing.toml"
+# Switches of our own test runs, no settings of the product.
+FOR_TESTS = ("HOMING_CI", "HOMING_TEST_")
+
+_HTTP = ("http", "https")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be a text that is not empty")
+    return value.strip()
+
+
+def _flag(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word in {"on", "true", "yes", "1"}:
+        return True
+    if word in {"off", "false", "no", "0"}:
+        return False
+    raise ValueError("must be on or off")
+
+
+def _whole(low: int, high: int | None = None) -> Callable[[object], int]:
+    wanted = f"must be a whole number from {low} to {high}" if high else f"must be a whole number, {low} or more"
+
+    def read(value: object) -> int:
+        try:
+            number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+        except ValueError:
+            number = None
+        if number is None or number < low or (high is not None and number > high):
+            raise ValueError(wanted)
+        return number
+
+    return read
+
+
+def _seconds(value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError("must be a number of seconds above 0")
+    return number
+
+
+def _zone(value: object) -> str:
+    name = _text(value)
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError("must be an IANA time zone such as Europe/Berlin or UTC") from None
+    return name
+
+
+def _url(*schemes: str) -> Callable[[object], str]:
+    wanted = "must begin with " + " or ".join(f"{scheme}://" for scheme in schemes)
+
+    def read(value: object) -> str:
+        url = _text(value)
+        if urlsplit(url).scheme not in schemes or "://" not in url:
+            raise ValueError(wanted)
+        return url.rstrip("/") if schemes == _HTTP else url
+
+    return read
+
+
+def _session_key(value: object) -> str:
+    key = _text(value)
+    channel, colon, chat = key.partition(":")
+    if not (channel and colon and chat) or any(char in "/?#%" or not char.isprintable() or char == " " for char in key):
+        raise ValueError("must be a session key such as cli:main, without spaces or / ? # %")
+    return key
+
+
+def _setting(read: Callable[[object], object], default: object, *, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"read": read, "secret": secret})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What this process was told. `timezone` and `database_url` are always filled in."""
+
+    home: Path
+    timezone: str = _setting(_zone, MISSING)
+    database_url: str = _setting(_url("sqlite", "postgresql"), MISSING, secret=True)
+    url: str | None = _setting(_url(*_HTTP), None)
+    token: str | None = _setting(_text, None, secret=True)
+    host: str = _setting(_text, "127.0.0.1")
+    port: int = _setting(_whole(0, 65535), 4664)
+    public_url: str | None = _setting(_url(*_HTTP), None)
+    session: str = _setting(_session_key, "cli:main")
+    model: str | None = _setting(_text, None)
+    unified_session: bool = _setting(_flag, False)
+    scheduler_enabled: bool = _setting(_flag, True)
+    max_concurrent_runs: int = _setting(_whole(1), 8)
+    slots: int = _setting(_whole(1), 32)
+    turn_seconds: float = _setting(_seconds, 1800.0)
+    claim_seconds: float = _setting(_seconds, 10.0)
+    idle_retry_ms: int = _setting(_whole(10), 1000)
+    lookahead_days: int = _setting(_whole(1), 14)
+    max_jobs: int = _setting(_whole(1), 10_000)
+    min_interval_seconds: int = _setting(_whole(1), 1)
+    delivery_attempts: int = _setting(_whole(1), 5)
+    keep_runs_days: int = _setting(_whole(1), 90)
+    smtp_url: str | None = _setting(_url("smtp", "smtps"), None, secret=True)
+
+    @property
+    def file(self) -> Path:
+        return self.home / FILE
+
+    @property
+    def token_file(self) -> Path:
+        """Where the owner's token is kept when `token` is not set; mode 0600."""
+        return self.home / "token"
+
+
+_READERS: Mapping[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Settings) if f.metadata}
+
+
+def load(env: Mapping[str, str] | None = None) -> Settings:
+    """Read and validate every setting; raise one Invalid that names each fault."""
+    env = os.environ if env is None else env
+    faults: list[FieldError] = []
+    home = _home(env, faults)
+    values = _read(_in_file(home, faults), _key_in_file, faults)
+    values |= _read(_in_environment(env), _variable, faults)
+    if "timezone" not in values:
+        values["timezone"] = _host_zone(env, faults)
+    if faults:
+        detail = "These settings cannot be used:\n" + "\n".join(f"- {fault.detail}" for fault in faults)
+        raise Invalid(detail, errors=tuple(faults))
+    values.setdefault("database_url", f"sqlite:///{home / 'homing.db'}")
+    return Settings(home=home, **values)
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _key_in_file(name: str) -> str:
+    return f"`{name}` in {FILE}"
+
+
+def _home(env: Mapping[str, str], faults: list[FieldError]) -> Path:
+    named = env.get("HOMING_HOME")
+    if not named:
+        from platformdirs import user_data_path  # noqa: PLC0415 - 30 ms that a set HOMING_HOME need not pay
+
+        return user_data_path("homing", appauthor=False)
+    home = Path(named).expanduser().absolute()
+    if home.exists() and not home.is_dir():
+        faults.append(_fault("home", f"HOMING_HOME must be a folder, and {home} is a file."))
+    return home
+
+
+def _in_environment(env: Mapping[str, str]) -> dict[str, object]:
+    """Take what is set; an empty variable counts as absent, since that is how scripts leave one out."""
+    ours = [name for name in env if name.startswith(PREFIX) and not name.startswith(FOR_TESTS)]
+    return {name.removeprefix(PREFIX).lower(): env[name] for name in ours if env[name] and name != "HOMING_HOME"}
+
+
+def _in_file(home: Path, faults: list[FieldError]) -> dict[str, object]:
+    try:
+        given = tomllib.loads((home / FILE).read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        faults.append(_fault(FILE, f"{home / FILE} cannot be read: {error}."))
+        return {}
+    if given.pop("home", None) is not None:
+        faults.append(_fault("home", f"`home` cannot stand in {FILE}, which lies in it: set HOMING_HOME instead."))
+    return given
+
+
+def _read(given: Mapping[str, object], spelled: Callable[[str], str], faults: list[FieldError]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in _READERS:
+            faults.append(_unknown(name, spelled))
+            continue
+        try:
+            values[name] = _READERS[name]["read"](value)
+        except ValueError as error:
+            shown = "" if _READERS[name]["secret"] else f", not {value!r}"
+            faults.append(_fault(name, f"{spelled(name)} {error}{shown}."))
+    return values
+
+
+def _unknown(name: str, spelled: Callable[[str], str]) -> FieldError:
+    near = get_close_matches(name, [*_READERS, "home"], n=1)
+    hint = f"did you mean {spelled(near[0])}?" if near else "the README lists those there are."
+    return _fault(name, f"{spelled(name)} is no setting; {hint}", code="unknown_field")
+
+
+def _fault(name: str, detail: str, *, code: str = "invalid") -> FieldError:
+    return FieldError(field=name, code=code, detail=detail)
+
+
+def _host_zone(env: Mapping[str, str], faults: list[FieldError]) -> str:
+    """Say which zone this machine keeps: TZ, else where /etc/localtime points; one without either keeps UTC."""
+    if named := env.get("TZ", "").removeprefix(":"):
+        try:
+            return _zone(named)
+        except ValueError:
+            detail = f"TZ is {named!r}, which is no IANA time zone: set HOMING_TIMEZONE, for example to Europe/Berlin."
+            faults.append(_fault("timezone", detail))
+    try:
+        return _zone(os.path.realpath("/etc/localtime").rpartition("zoneinfo/")[2])
+    except ValueError:
+        return "UTC"
