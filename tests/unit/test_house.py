@@ -1,5 +1,6 @@
 """The house's own rules: the import floors break on what they forbid, and the wheel carries all it needs."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -94,3 +95,14 @@ def test_the_wheel_carries_the_page_that_git_ignores(tmp_path: Path) -> None:
     carried = zipfile.ZipFile(wheel).namelist()
     assert {"homing/web/static/assets/page.js", "homing/settings.py", "homing/py.typed"} <= set(carried)
     assert not [name for name in carried if name.startswith("tests")]
+
+
+def test_every_proof_named_in_the_requirements_exists() -> None:
+    rows = re.findall(r"^\| ([A-Z]?\d+) \|.*\| (.+) \|$", (ROOT / "docs/requirements.md").read_text("utf-8"), re.M)
+
+    assert len(rows) > 200
+    for requirement, proof in rows:
+        named = re.findall(r"`(tests/\S+)::(\w+)`", proof)
+        assert named or proof == "open", f"{requirement} names neither a test nor `open`: {proof}"
+        for path, test in named:
+            assert f"def {test}(" in (ROOT / path).read_text("utf-8"), f"{requirement} names {path}::{test}"
