@@ -98,7 +98,9 @@ def test_the_wheel_carries_the_page_that_git_ignores(tmp_path: Path) -> None:
 
 
 def test_every_proof_named_in_the_requirements_exists() -> None:
-    rows = re.findall(r"^\| ([A-Z]?\d+) \|.*\| (.+) \|$", (ROOT / "docs/requirements.md").read_text("utf-8"), re.M)
+    rows = re.findall(
+        r"^\| ([A-Z]?\d+) \|.*\| (.+) \|$", (ROOT / "docs/requirements.md").read_text("utf-8"), re.MULTILINE
+    )
 
     assert len(rows) > 200
     for requirement, proof in rows:
