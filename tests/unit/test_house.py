@@ -71,6 +71,13 @@ def test_the_build_breaks_on_an_import_that_goes_up_or_a_room_nobody_declared(
     assert told in done.stdout + done.stderr
 
 
+def test_every_folder_of_the_house_is_seen_by_the_linter() -> None:
+    # A folder without __init__.py can be imported all the same, but the linter walks past it.
+    folders = {file.parent for file in (ROOT / "src/homing").rglob("*.py")}
+
+    assert [folder for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
 def test_the_store_may_speak_sql_and_the_mind_may_know_pydantic_ai(copy: Path) -> None:
     write(copy, "store/more.py", "import sqlalchemy, alembic.command, psycopg, sqlite3")
     write(copy, "agent/more.py", "import pydantic_ai.models")
