@@ -1,0 +1,138 @@
+"""The seam between the mind and whoever keeps its memory.
+
+The agent tells its journal each finished model or tool call; a turn taken up again is given what its journal kept.
+Every method may raise `Lost`: then the turn belongs to another worker, and the agent stops without a word.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pydantic_ai.messages import ModelMessage, ModelResponse
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptStep:
+    """One step of this turn that an earlier attempt left behind, in order."""
+
+    n: int
+    kind: Literal["model", "tool", "inject"]
+    name: str
+    key: str
+    """A tool's `tool_call_id`; for model and inject steps their number."""
+    done: bool
+    response: ModelResponse | None = None
+    """What the model said (model steps)."""
+    result: str | None = None
+    """What the tool answered, as the model saw it (tool steps), or the person's text (inject steps)."""
+    failed: bool = False
+    """The tool's answer was a refusal or failure that the model was told as a retry."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """One call of a tool by the model."""
+
+    key: str
+    name: str
+    args: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """Something an agent may call.
+
+    `repeatable`: running it twice does no harm, so a half-done call is simply made again.
+    `own`: the tool commits its effect together with its step by itself (our operations); the agent then neither begins
+    nor finishes the step in the journal.
+    `run` may raise `Refused` (told to the model as text), `ToolFailed`, or anything else (a tool failure).
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+    run: Callable[[ToolCall], Awaitable[str]]
+    repeatable: bool = False
+    own: bool = False
+    seconds: float = 60.0
+
+
+class Journal(Protocol):
+    """What the agent asks of whoever keeps its steps."""
+
+    async def model_done(self, response: ModelResponse, *, name: str, duration_ms: int) -> None:
+        """Keep a finished model response."""
+        ...
+
+    async def tool_begun(self, call: ToolCall) -> None:
+        """Commit that an unrepeatable tool is about to run, before it runs."""
+        ...
+
+    async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
+        """Keep a finished tool call."""
+        ...
+
+    async def take_injected(self) -> Sequence[str]:
+        """Take the messages that came meanwhile and may be shown now; they are recorded as this turn's first."""
+        ...
+
+    async def tell(self, live: "LiveText | LiveStep") -> None:
+        """Tell listeners what is going on right now; nothing of it is kept."""
+        ...
+
+    def may_call(self) -> bool:
+        """Say whether a model or tool call may still begin: not after the claim's own cut-off, not once stopped."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveText:
+    """The answer so far; `whole` replaces what is shown."""
+
+    text: str
+    whole: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveStep:
+    """A call that started or finished."""
+
+    n: int
+    kind: Literal["model", "tool"]
+    name: str
+    state: Literal["started", "finished"]
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """Everything an agent needs for one turn."""
+
+    model: str
+    """A Pydantic AI model name, or `offline`."""
+    instructions: str
+    """System prompt: the agent's own instructions, memories found for this opening, time and zone."""
+    history: Sequence[ModelMessage]
+    """Earlier turns, oldest first."""
+    prompt: str
+    """What this turn is about, as the model shall see it (for a scheduled turn the rendered prompt)."""
+    tools: Sequence[Tool]
+    kept: Sequence[KeptStep] = ()
+    """What an earlier attempt at this turn finished already."""
+    thinking: str | None = None
+    max_model_calls: int = 40
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the offline model may know besides the text: source of the turn, zone, now, job name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """How a turn's thinking ended well."""
+
+    text: str
+    """May be empty."""
+    messages: Sequence[ModelMessage]
+    """The turn's own messages in order, the prompt first, also those of earlier attempts."""
+    model: str
+    input_tokens: int
+    output_tokens: int

@@ -1,0 +1,138 @@
+"""What can go wrong, sorted by who has to act.
+
+Error
+├── Refused      the caller must change the request      → 4xx, exit 2, told to the model as text
+│   ├── Invalid · NotFound · Forbidden · Conflict · SlowDown · Unauthenticated
+├── Failed       the world said no; `permanent`, `retry_after`   → retried by the engine, then closed or dead
+│   ├── ModelFailed · ToolFailed · ChannelFailed
+├── Lost         my claim ran out and another has it     → drop the work, say nothing
+├── NotReady     the database or the engine cannot serve now     → 503, try again
+└── Broken       our promise does not hold: a bug        → loud, 500, run marked error
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Error(Exception):
+    """Every error that Homing raises on purpose."""
+
+
+class Refused(Error):
+    """The caller must change the request; the message says how."""
+
+    status = 400
+    code = "malformed"
+
+    def __init__(self, detail: str, *, code: str | None = None, extra: Mapping[str, object] | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or self.code
+        self.extra: Mapping[str, object] = extra or {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldError:
+    """One field of a request that cannot be taken, and why."""
+
+    field: str
+    code: str
+    detail: str
+
+
+class Invalid(Refused):
+    """A field of the request cannot be taken. `code` here is the field's code; the problem's is always `invalid`."""
+
+    status = 422
+    code = "invalid"
+
+    def __init__(
+        self, detail: str, *, field: str | None = None, code: str = "invalid", errors: tuple[FieldError, ...] = ()
+    ) -> None:
+        super().__init__(detail)
+        self.errors = errors or ((FieldError(field=field, code=code, detail=detail),) if field else ())
+        self.field_code = self.errors[0].code if self.errors else code
+
+
+class Malformed(Refused):
+    """The request could not be read at all."""
+
+
+class Unauthenticated(Refused):
+    """Nobody we know is asking."""
+
+    status = 401
+    code = "unauthenticated"
+
+
+class Forbidden(Refused):
+    """The caller's role does not allow this."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotFound(Refused):
+    """There is no such thing, or it is not the caller's."""
+
+    status = 404
+    code = "not_found"
+
+
+class Conflict(Refused):
+    """Something stands in the way; `extra` names it."""
+
+    status = 409
+    code = "wrong_state"
+
+
+class TooLarge(Refused):
+    """The request is bigger than we take."""
+
+    status = 413
+    code = "too_large"
+
+
+class SlowDown(Refused):
+    """Too many requests; come back after `retry_after` seconds."""
+
+    status = 429
+    code = "slow_down"
+
+    def __init__(self, detail: str, *, retry_after: float) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class Failed(Error):
+    """The world said no. `permanent` means that trying again cannot help."""
+
+    def __init__(self, detail: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.permanent = permanent
+        self.retry_after = retry_after
+
+
+class ModelFailed(Failed):
+    """A model call did not succeed."""
+
+
+class ToolFailed(Failed):
+    """A tool call did not succeed."""
+
+
+class ChannelFailed(Failed):
+    """A delivery was not taken."""
+
+
+class Lost(Error):
+    """My claim ran out and another has it: drop the work, write nothing."""
+
+
+class NotReady(Error):
+    """The database or the engine cannot serve now; the message says why."""
+
+
+class Broken(Error):
+    """A promise of ours does not hold: a bug."""

@@ -1,0 +1,224 @@
+"""A schedule and a payload, bound to a session; and the pure decision of what a due instant becomes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from homing.model.runs import Trigger
+from homing.model.schedules import At, Schedule, count_between, next_after, previous_before
+
+ON_TIME = timedelta(seconds=60)
+RETRY_MINUTES = (1, 5, 15)
+MAX_FAILURES = 10
+MAX_SCHEDULE_ERRORS = 3
+DEFAULT_TIMEOUT_SECONDS = 300.0
+DEFAULT_WINDOW_SECONDS = 86400
+UNDO_FOR = timedelta(days=30)
+
+PayloadKind = Literal["agent_turn", "reminder", "system_event"]
+JobKind = Literal["user", "system", "legacy"]
+Status = Literal["active", "paused", "attention", "done"]
+
+_SOON = timedelta(minutes=1)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload:
+    """What a job does when it comes due."""
+
+    kind: PayloadKind
+    message: str
+    model: str | None = None
+    thinking: str | None = None
+    timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS
+    context: Literal["session", "since_last", "none"] = "session"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timing:
+    """All that decides when a job is due."""
+
+    schedule: Schedule
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    max_runs: int | None = None
+    runs_queued: int = 0
+    catch_up: Literal["latest", "skip"] = "latest"
+    catch_up_window_seconds: int = DEFAULT_WINDOW_SECONDS
+    retry: int = 0
+    retry_of: datetime | None = None
+
+    def next_due(self, after: datetime) -> datetime | None:
+        """Find the next instant inside the job's bounds, strictly after the one given."""
+        if self.max_runs is not None and self.runs_queued >= self.max_runs:
+            return None
+        if self.starts_at is not None and after < self.starts_at and not isinstance(self.schedule, At):
+            upcoming: datetime | None = self.starts_at
+        else:
+            upcoming = next_after(self.schedule, after)
+        if upcoming is None or (self.ends_at is not None and upcoming > self.ends_at):
+            return None
+        return upcoming
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A schedule and a payload, bound to a session."""
+
+    n: int
+    id: str
+    session_id: int
+    session_key: str
+    user_id: str
+    agent_id: str
+    sender_id: str | None
+    kind: JobKind
+    name: str
+    description: str | None
+    timing: Timing
+    payload: Payload
+    isolated: bool
+    write_back: Literal["full", "summary", "none"]
+    continues: bool
+    wake: Literal["now", "next_heartbeat"]
+    quiet: bool
+    delete_after_run: bool
+    may_schedule: bool
+    dedupe_key: str | None
+    origin_door: str
+    origin_turn_id: str | None
+    legacy: Mapping[str, object] | None
+    revision: int
+    undo: Mapping[str, object] | None
+    enabled: bool
+    disabled_by: Literal["person", "engine", "done"] | None
+    disabled_reason: str | None
+    disabled_until: datetime | None
+    next_run_at: datetime | None
+    last_run_id: str | None
+    last_run_at: datetime | None
+    last_status: str | None
+    last_error: str | None
+    last_duration_ms: int | None
+    consecutive_failures: int
+    rev: int
+    created_at: datetime
+    updated_at: datetime
+    removed_at: datetime | None
+
+    @property
+    def status(self) -> Status:
+        match self.disabled_by:
+            case "person":
+                return "paused"
+            case "engine":
+                return "attention"
+            case "done":
+                return "done"
+            case None:
+                return "attention" if self.last_status == "error" else "active"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DueJob:
+    """What the tick needs to know of a job that came due."""
+
+    id: str
+    name: str
+    session_id: int
+    user_id: str
+    agent_id: str
+    sender_id: str | None
+    payload_kind: PayloadKind
+    message: str
+    isolated: bool
+    wake: Literal["now", "next_heartbeat"]
+    kind: JobKind
+    revision: int
+    schedule_errors: int
+    next_run_at: datetime
+    timing: Timing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """Consecutive instants that do not run, for one reason."""
+
+    reason: Literal["missed", "overlap", "asked"]
+    first: datetime
+    until: datetime
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a due job's instants become: at most one run, and every other instant counted."""
+
+    scheduled_for: datetime | None
+    trigger: Trigger = "timer"
+    retry: int = 0
+    skips: tuple[Stretch, ...] = ()
+    next_run_at: datetime | None
+    keeps_retry: bool = False
+
+    @property
+    def missed(self) -> int:
+        return sum(stretch.count for stretch in self.skips if stretch.reason == "missed")
+
+
+def decide(job: DueJob, now: datetime, *, active: bool) -> Verdict:
+    """Rules 12–14: of all instants that came due only the newest can run; the others are accounted for."""
+    timing = job.timing
+    if timing.retry and timing.retry_of:
+        if active:
+            return Verdict(scheduled_for=None, next_run_at=now + _SOON, keeps_retry=True)
+        return Verdict(scheduled_for=timing.retry_of, trigger="retry", retry=timing.retry, next_run_at=None)
+
+    first = job.next_run_at
+    newest, older = _newest_due(timing, first, now)
+    late = now - newest
+    if active:
+        skips = (*older, Stretch(reason="overlap", first=newest, until=newest, count=1))
+        return Verdict(scheduled_for=None, skips=skips, next_run_at=timing.next_due(now))
+    window = timedelta(seconds=timing.catch_up_window_seconds)
+    if late <= ON_TIME or (timing.catch_up == "latest" and late <= window):
+        return Verdict(
+            scheduled_for=newest,
+            trigger="timer" if late <= ON_TIME else "catch_up",
+            skips=older,
+            next_run_at=_after_one_more(timing, now),
+        )
+    count = 1 + sum(stretch.count for stretch in older)
+    return Verdict(
+        scheduled_for=None,
+        skips=(Stretch(reason="missed", first=first, until=newest, count=count),),
+        next_run_at=timing.next_due(now),
+    )
+
+
+def _after_one_more(timing: Timing, now: datetime) -> datetime | None:
+    if timing.max_runs is not None and timing.runs_queued + 1 >= timing.max_runs:
+        return None
+    return timing.next_due(now)
+
+
+def _newest_due(timing: Timing, first: datetime, now: datetime) -> tuple[datetime, tuple[Stretch, ...]]:
+    following = timing.next_due(first)
+    if following is None or following > now:
+        return first, ()
+    until = now if timing.ends_at is None else min(now, timing.ends_at)
+    newest = previous_before(timing.schedule, until + _MICROSECOND)
+    if newest is None or newest <= first:
+        return first, ()
+    # `first` is counted by itself: with `starts_at` it need not be on the schedule's own grid.
+    between = count_between(timing.schedule, first, newest)
+    last_missed = previous_before(timing.schedule, newest)
+    until_missed = first if last_missed is None or last_missed < first else last_missed
+    return newest, (Stretch(reason="missed", first=first, until=until_missed, count=between),)
+
+
+def retry_after_failure(retry: int, now: datetime) -> datetime | None:
+    """Rule 15: say when a failed one-shot gets its next run, or None when it had its three."""
+    return now + timedelta(minutes=RETRY_MINUTES[retry]) if retry < len(RETRY_MINUTES) else None

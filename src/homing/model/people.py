@@ -1,0 +1,62 @@
+"""Users, and the caller: who asks for an operation, from where, and what they may reach."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Role = Literal["user", "admin"]
+Door = Literal["tool", "api", "cli", "page", "mcp", "import"]
+Source = Literal["person", "run", "report", "hook", "agent", "system"]
+
+OWNER = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """Whoever owns sessions and jobs."""
+
+    id: str
+    name: str
+    role: Role
+    timezone: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """A named configuration: model, instructions, tools."""
+
+    id: str
+    name: str
+    model: str | None
+    instructions: str
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActingTurn:
+    """The turn from which an agent calls: session, user and job come from here, never from what a model wrote."""
+
+    id: str
+    session_id: int
+    session_key: str
+    agent_id: str
+    source: Source
+    job_id: str | None
+    sender_id: str | None
+    may_schedule: bool
+    """Rule 27: a turn no person opened adds no jobs, unless its job says so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who asks: a person, a token, or an agent in a session."""
+
+    user_id: str
+    role: Role = "user"
+    door: Door = "api"
+    turn: ActingTurn | None = None
+
+    @property
+    def admin(self) -> bool:
+        return self.role == "admin" and self.turn is None

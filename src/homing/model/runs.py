@@ -1,0 +1,75 @@
+"""One due instant of one job: its identity, its states and the words for how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Trigger = Literal["timer", "catch_up", "manual", "retry"]
+RunState = Literal["queued", "running", "ok", "error", "skipped", "cancelled"]
+ACTIVE: tuple[RunState, ...] = ("queued", "running")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One due instant of a job, and what became of it."""
+
+    id: str
+    job_id: str
+    job_name: str
+    session_id: int
+    session_key: str
+    lane_id: int
+    user_id: str
+    trigger: Trigger
+    scheduled_for: datetime
+    tz: str
+    state: RunState
+    reason: str | None
+    revision: int
+    rev: int
+    attempt: int
+    queued_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    lateness_ms: int | None
+    missed_count: int | None
+    missed_until: datetime | None
+    summary: str | None
+    error: str | None
+    prompt_id: str | None
+    prompt_version: int | None
+    prompt_sha256: str | None
+    prompt: str | None
+    variables: Mapping[str, object] | None
+    turn_id: str | None
+    opening_seq: int | None
+    closing_seq: int | None
+    next_run_at: datetime | None
+    input_tokens: int
+    output_tokens: int
+
+
+def epoch_ms(instant: datetime) -> int:
+    """Count milliseconds since 1970."""
+    return (instant - _EPOCH) // _MILLISECOND
+
+
+def run_id(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 0) -> str:
+    """Spell a run's identity: one planned instant of a job can be written once only."""
+    base = f"{job_id}:{epoch_ms(scheduled_for)}"
+    match trigger:
+        case "manual":
+            return f"{base}:m"
+        case "retry":
+            return f"{base}:r{retry}"
+        case _:
+            return base
+
+
+def isolated_key(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 0) -> str:
+    """Name the session of its own in which an isolated run works."""
+    return "cron:" + run_id(job_id, scheduled_for, trigger, retry)

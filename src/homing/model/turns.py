@@ -1,0 +1,112 @@
+"""What stands in a lane, the turn it becomes, and the claim under which a worker holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from homing.model.people import Source
+
+Outcome = Literal["answered", "empty", "failed", "cancelled"]
+Stop = Literal["cancel", "timeout", "leave", "lost"]
+
+OVERTAKEN_FOR = timedelta(minutes=10)
+MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inbound:
+    """One thing for a session: it wakes the lane, or is a note that the next turn takes along."""
+
+    n: int
+    id: str
+    session_id: int
+    lane_id: int
+    user_id: str
+    source: Source
+    text: str
+    line: Literal["people", "machines", "note"]
+    mode: Literal["inject", "queue"]
+    state: Literal["waiting", "taken", "withdrawn"]
+    run_id: str | None
+    job_id: str | None
+    sender_id: str | None
+    address: str | None
+    meta: Mapping[str, object]
+    turn_id: str | None
+    injected: bool
+    queued_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One pass of an agent over a session, from opening to closing."""
+
+    id: str
+    lane_id: int
+    session_id: int
+    user_id: str
+    agent_id: str
+    source: Source
+    run_id: str | None
+    job_id: str | None
+    state: Literal["running", "closed"]
+    outcome: Outcome | None
+    reason: str | None
+    worker_id: str | None
+    claimed_until: datetime | None
+    fence: int
+    attempts: int
+    deadline_at: datetime | None
+    cancel_requested_at: datetime | None
+    cancel_reason: str | None
+    address: str | None
+    sender_id: str | None
+    model: str
+    thinking: str | None
+    prompt: str
+    policy: Mapping[str, object]
+    error: str | None
+    opening_seq: int | None
+    closing_seq: int | None
+    input_tokens: int
+    output_tokens: int
+    opened_at: datetime
+    closed_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One model or tool call inside a turn (or a message injected into it): begun, done."""
+
+    n: int
+    kind: Literal["model", "tool", "inject"]
+    name: str
+    key: str
+    state: Literal["begun", "done"]
+    failed: bool
+    args: str | None
+    result: str | None
+    duration_ms: int | None
+    input_tokens: int
+    output_tokens: int
+    begun_at: datetime
+
+
+def choose_head(person: Inbound | None, machine: Inbound | None, now: datetime) -> Inbound | None:
+    """Pick who goes next in a free lane: people overtake, but nobody is overtaken for longer than ten minutes."""
+    if person is None or machine is None:
+        return person or machine
+    overtaken = machine.n < person.n and now - machine.queued_at >= OVERTAKEN_FOR
+    return machine if overtaken else person
+
+
+def may_inject(inbound: Inbound, turn: Turn) -> bool:
+    """Rule 2: only a person's message, only into a person's turn that answers to the same address."""
+    return (
+        inbound.line == "people"
+        and inbound.mode == "inject"
+        and turn.source == "person"
+        and inbound.session_id == turn.session_id
+        and inbound.address == turn.address
+    )

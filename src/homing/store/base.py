@@ -1,0 +1,211 @@
+"""One transaction, one plain function.
+
+Verbs are synchronous functions on an open transaction (`Tx`); `Store.write` runs such a function whole in a thread, so a
+transaction pays one thread hop, and cancelling a task can never tear it. SQLite has one writer thread; PostgreSQL a pool.
+Bells that a transaction asks for ring after its commit.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+
+from homing.model.clock import Clock
+from homing.model.errors import Broken, Invalid, NotReady
+from homing.store.bell import Bell, LocalBell, PostgresBell
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TRIES = 8
+_READERS = 4
+_PG_CONNECTIONS = 12
+# deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
+_LOOK_AGAIN = {"40P01", "40001", "55P03"}
+
+
+class Tx:
+    """An open transaction: the connection, the store's clock and the bells to ring after commit."""
+
+    def __init__(self, connection: sa.Connection, clock: Clock) -> None:
+        self.connection = connection
+        self.postgres = connection.dialect.name == "postgresql"
+        self.bells: set[str] = set()
+        self._clock = clock
+        self._now: datetime | None = None
+
+    def now(self) -> datetime:
+        """Tell the store's time: PostgreSQL's own clock, for SQLite the process's. One instant a transaction."""
+        if self._now is None:
+            self._now = self._read_clock()
+        return self._now
+
+    def ring(self, *topics: str) -> None:
+        self.bells.update(topics)
+
+    def _read_clock(self) -> datetime:
+        if not self.postgres:
+            return self._clock.now()
+        micros = self.connection.scalar(sa.text("select (extract(epoch from clock_timestamp()) * 1000000)::bigint"))
+        return _EPOCH + timedelta(microseconds=int(micros or 0))
+
+    def rows(self, statement: sa.Executable, parameters: object = None) -> "list[sa.Row[tuple[object, ...]]]":
+        return list(self.connection.execute(statement, parameters).all())  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def run(self, statement: sa.Executable, parameters: object = None) -> int:
+        """Execute, and say how many rows changed."""
+        return self.connection.execute(statement, parameters).rowcount  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+class Store:
+    """The memory of one Homing: hands out transactions on one database."""
+
+    def __init__(self, url: str, clock: Clock, *, fsync: bool = True) -> None:
+        self.url = read_url(url)
+        self.postgres = self.url.get_backend_name() == "postgresql"
+        self.clock = clock
+        self.engine = _engine(self.url, fsync=fsync)
+        if self.postgres:
+            self._writers = self._readers = ThreadPoolExecutor(_PG_CONNECTIONS, thread_name_prefix="store")
+        else:
+            self._writers = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+            self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
+        self.bell: Bell = PostgresBell(self.url) if self.postgres else LocalBell()
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Run one transaction. It is finished even when the asking task is cancelled."""
+        return await self._in_thread(self._writers, self._write, work)
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run one read-only look at a single state of the database."""
+        return await self._in_thread(self._readers, self._read, work)
+
+    async def close(self) -> None:
+        await self.bell.close()
+        self._writers.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
+        self.engine.dispose()
+
+    def write_now(self, work: Callable[[Tx], T]) -> T:
+        """Run one transaction in the calling thread: for start-up and the command line, never inside the loop."""
+        result, _ = self._write(work)
+        return result
+
+    async def _in_thread(
+        self, pool: ThreadPoolExecutor, run: Callable[[Callable[[Tx], T]], tuple[T, set[str]]], work: Callable[[Tx], T]
+    ) -> T:
+        future = asyncio.get_running_loop().run_in_executor(pool, run, work)
+        future.add_done_callback(self._ring_after)
+        return (await asyncio.shield(future))[0]
+
+    def _ring_after(self, future: "asyncio.Future[tuple[T, set[str]]]") -> None:
+        if future.cancelled() or future.exception() is not None:
+            return
+        if bells := future.result()[1]:
+            self.bell.ring(bells)
+
+    def _write(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        for attempt in range(1, _TRIES + 1):
+            try:
+                with self.engine.begin() as connection:
+                    tx = Tx(connection, self.clock)
+                    result = work(tx)
+                return result, tx.bells
+            except sa.exc.DBAPIError as error:
+                if not _means_look_again(error) or attempt == _TRIES:
+                    raise _named(error) from error
+                # A refusal by the lock manager means: look again, after the other has gone on.
+                threading.Event().wait(0.005 * attempt)
+        raise Broken("unreachable")
+
+    def _read(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        with self.engine.connect() as connection:
+            if self.postgres:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            else:
+                connection = connection.execution_options(homing_read=True)
+            try:
+                tx = Tx(connection, self.clock)
+                return work(tx), set()
+            except sa.exc.DBAPIError as error:
+                raise _named(error) from error
+            finally:
+                connection.rollback()
+
+
+def read_url(url: str) -> URL:
+    """Read a database setting; only SQLite and PostgreSQL are known."""
+    parsed = make_url(url)
+    match parsed.get_backend_name():
+        case "sqlite":
+            return parsed.set(drivername="sqlite+pysqlite")
+        case "postgresql" | "postgres":
+            return parsed.set(drivername="postgresql+psycopg")
+        case other:
+            raise Invalid(
+                f"HOMING_DATABASE_URL names {other!r}; use sqlite:///path/to/file or postgresql://user@host/database.",
+                field="HOMING_DATABASE_URL",
+            )
+
+
+def _means_look_again(error: sa.exc.DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    if state in _LOOK_AGAIN:
+        return True
+    return error.orig.__class__.__name__ == "OperationalError" and "database is locked" in str(error.orig)
+
+
+def _named(error: sa.exc.DBAPIError) -> Exception:
+    """A database that cannot be reached is somebody's to start, not a bug."""
+    if isinstance(error, sa.exc.OperationalError) or error.connection_invalidated:
+        return NotReady(f"The database did not answer: {str(error.orig).strip().splitlines()[0]}")
+    return error
+
+
+def _engine(url: URL, *, fsync: bool) -> sa.Engine:
+    if url.get_backend_name() == "postgresql":
+        engine = sa.create_engine(
+            url,
+            pool_size=_PG_CONNECTIONS,
+            max_overflow=2,
+            pool_pre_ping=False,
+            # A transaction pooler gives each transaction another server connection: prepared statements would dangle.
+            connect_args={"prepare_threshold": None, "connect_timeout": 5},
+            isolation_level="READ COMMITTED",
+        )
+        return engine
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(
+        url,
+        connect_args={"timeout": 30.0, "check_same_thread": False},
+        pool_size=_READERS + 2,
+        max_overflow=4,
+        poolclass=sa.QueuePool,
+    )
+
+    def on_connect(connection: object, _record: object) -> None:
+        # The driver's own transactions begin late and without the write lock; we say BEGIN ourselves.
+        connection.isolation_level = None  # type: ignore[attr-defined]
+        for pragma in (
+            "journal_mode=wal",
+            f"synchronous={'full' if fsync else 'off'}",
+            "foreign_keys=on",
+            "cache_size=-65536",
+            "temp_store=memory",
+        ):
+            connection.execute(f"pragma {pragma}")  # type: ignore[attr-defined]
+
+    def on_begin(connection: sa.Connection) -> None:
+        reading = connection.get_execution_options().get("homing_read", False)
+        connection.exec_driver_sql("begin" if reading else "begin immediate")
+
+    sa.event.listen(engine, "connect", on_connect)
+    sa.event.listen(engine, "begin", on_begin)
+    return engine

@@ -1,0 +1,184 @@
+"""Outbounds and their deliveries: what people are owed, and how far it got."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from homing.model.ids import new_id
+from homing.model.messages import Delivery
+from homing.store import rows as r
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.sessions import is_screen
+
+# How long an attempt may take before somebody else may make the next one.
+ATTEMPT = timedelta(seconds=45)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOutbound:
+    """A message that people are owed, with its cause."""
+
+    session_id: int
+    user_id: str
+    seq: int
+    rev: int
+    cause: str
+    addresses: Sequence[str]
+    turn_id: str | None = None
+    run_id: str | None = None
+
+
+def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
+    """Write outbounds and a delivery for each address; on a screen the message itself is the delivery, sent at once."""
+    if not owed:
+        return
+    now = tx.now()
+    numbers = [
+        n
+        for (n,) in tx.rows(
+            sa.insert(t.outbound).returning(t.outbound.c.n, sort_by_parameter_order=True),
+            [
+                {
+                    "session_id": o.session_id, "seq": o.seq, "cause": o.cause, "turn_id": o.turn_id,
+                    "run_id": o.run_id, "created_at": now,
+                }
+                for o in owed
+            ],
+        )
+    ]  # fmt: skip
+    rows: list[dict[str, object]] = []
+    for n, o in zip(numbers, owed, strict=True):
+        for address in o.addresses:
+            screen = is_screen(address)
+            rows.append(
+                {
+                    "id": new_id("dlv"), "outbound_n": n, "session_id": o.session_id, "user_id": o.user_id,
+                    "seq": o.seq, "address": address, "state": "sent" if screen else "pending", "rev": o.rev,
+                    "attempts": 1 if screen else 0, "next_attempt_at": None if screen else now,
+                    "sent_at": now if screen else None, "created_at": now,
+                }
+            )  # fmt: skip
+    if rows:
+        tx.run(sa.insert(t.delivery), rows)
+    if any(row["state"] == "pending" for row in rows):
+        tx.ring("deliveries")
+
+
+def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:
+    """Take deliveries whose time has come, at most one an address, and count the attempt before it is made."""
+    now = tx.now()
+    earlier = t.delivery.alias("earlier")
+    statement = (
+        sa.select(t.delivery.c.n)
+        .where(
+            t.delivery.c.state == "pending",
+            t.delivery.c.next_attempt_at <= now,
+            ~sa.exists().where(
+                earlier.c.address == t.delivery.c.address,
+                earlier.c.state == "pending",
+                earlier.c.n < t.delivery.c.n,
+            ),
+        )
+        .order_by(t.delivery.c.next_attempt_at)
+        .limit(limit)
+    )
+    if tx.postgres:
+        statement = statement.with_for_update(skip_locked=True)
+    numbers = [n for (n,) in tx.rows(statement)]
+    if not numbers:
+        return []
+    tx.run(
+        sa.update(t.delivery)
+        .where(t.delivery.c.n.in_(numbers), t.delivery.c.state == "pending", t.delivery.c.next_attempt_at <= now)
+        .values(attempts=t.delivery.c.attempts + 1, next_attempt_at=now + ATTEMPT)
+    )
+    return [r.delivery_of(row) for row in tx.rows(r.deliveries.where(t.delivery.c.n.in_(numbers)))]
+
+
+def finish_delivery(
+    tx: Tx,
+    delivery: Delivery,
+    *,
+    rev: int,
+    sent: bool,
+    receipt: Mapping[str, object] | None = None,
+    error: str | None = None,
+    next_attempt_at: datetime | None = None,
+) -> bool:
+    """Write how an attempt ended. `sent` beats all; an older attempt's failure changes nothing of a newer one."""
+    where = [t.delivery.c.id == delivery.id]
+    if sent:
+        where.append(t.delivery.c.state != "sent")
+        values: dict[str, object] = {"state": "sent", "sent_at": tx.now(), "receipt": dict(receipt or {}),
+                                     "next_attempt_at": None, "error": None}  # fmt: skip
+    else:
+        where += [t.delivery.c.state == "pending", t.delivery.c.attempts == delivery.attempts]
+        values = {"state": "pending" if next_attempt_at else "dead", "error": error, "next_attempt_at": next_attempt_at}
+    tx.ring("deliveries", f"session:{delivery.session_id}")
+    return tx.run(sa.update(t.delivery).where(*where).values({**values, "rev": rev})) == 1
+
+
+def retry(tx: Tx, delivery_id: str, *, rev: int) -> bool:
+    """Try a dead delivery again from the start."""
+    tx.ring("deliveries")
+    return (
+        tx.run(
+            sa.update(t.delivery)
+            .where(t.delivery.c.id == delivery_id, t.delivery.c.state == "dead")
+            .values(state="pending", attempts=0, next_attempt_at=tx.now(), rev=rev)
+        )
+        == 1
+    )
+
+
+def next_attempt(tx: Tx) -> datetime | None:
+    """Tell when the next delivery is to be tried."""
+    return tx.rows(sa.select(sa.func.min(t.delivery.c.next_attempt_at)).where(t.delivery.c.state == "pending"))[0][0]
+
+
+def get(tx: Tx, delivery_id: str) -> Delivery | None:
+    rows = tx.rows(r.deliveries.where(t.delivery.c.id == delivery_id))
+    return r.delivery_of(rows[0]) if rows else None
+
+
+def of_messages(tx: Tx, session_id: int, seqs: Collection[int]) -> dict[int, list[Delivery]]:
+    """Read the deliveries of some messages of a session."""
+    found: dict[int, list[Delivery]] = {}
+    if seqs:
+        rows = tx.rows(
+            r.deliveries.where(
+                t.delivery.c.session_id == session_id, t.delivery.c.seq >= min(seqs), t.delivery.c.seq <= max(seqs)
+            ).order_by(t.delivery.c.n)
+        )
+        for delivery in map(r.delivery_of, rows):
+            found.setdefault(delivery.seq, []).append(delivery)
+    return found
+
+
+def listed(
+    tx: Tx, *, user_id: str, state: str | None, session_id: int | None, before_n: int | None, limit: int
+) -> list[tuple[int, Delivery]]:
+    """List deliveries, newest first, each with its number for paging."""
+    where: list[sa.ColumnElement[bool]] = [t.delivery.c.user_id == user_id]
+    if state is not None:
+        where.append(t.delivery.c.state == state)
+    if session_id is not None:
+        where.append(t.delivery.c.session_id == session_id)
+    if before_n is not None:
+        where.append(t.delivery.c.n < before_n)
+    rows = tx.rows(r.deliveries.where(*where).order_by(t.delivery.c.n.desc()).limit(limit))
+    return [(row.n, r.delivery_of(row)) for row in rows]
+
+
+def count_by_state(tx: Tx, user_id: str | None) -> dict[str, int]:
+    statement = (
+        sa.select(t.delivery.c.state, sa.func.count())
+        .where(t.delivery.c.state.in_(("pending", "dead")))
+        .group_by(t.delivery.c.state)
+    )
+    if user_id is not None:
+        statement = statement.where(t.delivery.c.user_id == user_id)
+    return {"pending": 0, "dead": 0} | {state: count for state, count in tx.rows(statement)}

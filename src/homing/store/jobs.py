@@ -1,0 +1,170 @@
+"""Jobs. People write the definition and bump `revision`; the engine writes its own columns, relatively."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from homing.model.jobs import DueJob, Job
+from homing.store import rows as r
+from homing.store import tables as t
+from homing.store.base import Tx
+
+_DUE_COLUMNS = [
+    t.job.c[name]
+    for name in (
+        "id", "name", "session_id", "user_id", "agent_id", "sender_id", "payload_kind", "message", "isolated", "wake",
+        "kind", "revision", "schedule_errors", "next_run_at", "schedule_kind", "at", "every_ms", "anchor", "cron", "tz",
+        "starts_at", "ends_at", "max_runs", "runs_queued", "catch_up", "catch_up_window_seconds", "retry", "retry_of",
+    )
+]  # fmt: skip
+
+
+def lock(tx: Tx, job_ids: Collection[str]) -> None:
+    """Lock jobs, the first kind in the order of locks."""
+    if tx.postgres and job_ids:
+        tx.rows(
+            sa.select(t.job.c.n).where(t.job.c.id.in_(sorted(job_ids))).order_by(t.job.c.n)
+            .with_for_update(key_share=True)
+        )  # fmt: skip
+
+
+def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
+    """Lock and read jobs that are due, longest due first; those that another scheduler holds are left to it."""
+    statement = sa.select(*_DUE_COLUMNS).where(t.job.c.next_run_at <= now).order_by(t.job.c.next_run_at).limit(limit)
+    if tx.postgres:
+        statement = statement.with_for_update(skip_locked=True, key_share=True)
+    return [r.due_job_of(row) for row in tx.rows(statement)]
+
+
+def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
+    """Write the next due instant of jobs just taken. Keys: b_id, b_due, b_next, b_queued, b_rev, b_retry, b_retry_of."""
+    if moved:
+        tx.run(
+            sa.update(t.job)
+            .where(t.job.c.id == sa.bindparam("b_id"))
+            .values(
+                next_run_at=sa.bindparam("b_next", type_=t.Instant),
+                runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
+                retry=sa.bindparam("b_retry"), retry_of=sa.bindparam("b_retry_of", type_=t.Instant),
+                rev=sa.bindparam("b_rev"), schedule_errors=0,
+            ),
+            list(moved),
+        )  # fmt: skip
+
+
+def next_wake(tx: Tx) -> datetime | None:
+    """Tell the next instant at which a scheduler has something to do."""
+    due = tx.rows(sa.select(sa.func.min(t.job.c.next_run_at)).where(t.job.c.next_run_at.is_not(None)))[0][0]
+    wakes = tx.rows(sa.select(sa.func.min(t.job.c.disabled_until)).where(t.job.c.disabled_until.is_not(None)))[0][0]
+    return min((instant for instant in (due, wakes) if instant is not None), default=None)
+
+
+def take_waking(tx: Tx, now: datetime, limit: int) -> list[Job]:
+    """Lock and read jobs whose pause ends now."""
+    statement = r.jobs.where(t.job.c.disabled_until <= now, t.job.c.removed_at.is_(None)).limit(limit)
+    if tx.postgres:
+        statement = statement.with_for_update(of=t.job, skip_locked=True, key_share=True)
+    return [r.job_of(row) for row in tx.rows(statement)]
+
+
+def insert(tx: Tx, values: Mapping[str, Any]) -> Job:
+    """Write a new job."""
+    now = tx.now()
+    tx.run(sa.insert(t.job).values({**values, "created_at": now, "updated_at": now}))
+    tx.ring("jobs", f"user:{values['user_id']}")
+    job = get(tx, str(values["id"]))
+    assert job is not None
+    return job
+
+
+def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:
+    """Write a person's change under the revision it was made for; None when somebody was faster."""
+    changed = tx.run(
+        sa.update(t.job)
+        .where(t.job.c.id == job.id, t.job.c.revision == job.revision)
+        .values({**values, "revision": job.revision + 1, "updated_at": tx.now()})
+    )
+    tx.ring("jobs", f"user:{job.user_id}")
+    return get(tx, job.id) if changed else None
+
+
+def engine_write(tx: Tx, job_id: str, values: Mapping[str, Any], *, revision: int | None = None) -> bool:
+    """Write the engine's own columns; with `revision`, only for the definition the run was made for."""
+    where = [t.job.c.id == job_id]
+    if revision is not None:
+        where.append(t.job.c.revision == revision)
+    tx.ring("jobs")
+    return tx.run(sa.update(t.job).where(*where).values(dict(values))) == 1
+
+
+def finish_ok(tx: Tx, finished: Sequence[Mapping[str, Any]]) -> None:
+    """Note good ends of runs in bulk. Keys: b_id, b_run, b_at, b_ms, b_rev, b_revision."""
+    tx.run(
+        sa.update(t.job)
+        .where(t.job.c.id == sa.bindparam("b_id"))
+        .values(
+            last_run_id=sa.bindparam("b_run"), last_run_at=sa.bindparam("b_at", type_=t.Instant), last_status="ok",
+            last_error=None, last_duration_ms=sa.bindparam("b_ms"), rev=sa.bindparam("b_rev"),
+            consecutive_failures=sa.case(
+                (t.job.c.revision == sa.bindparam("b_revision"), 0), else_=t.job.c.consecutive_failures
+            ),
+        ),
+        list(finished),
+    )  # fmt: skip
+
+
+def get(tx: Tx, job_id: str) -> Job | None:
+    rows = tx.rows(r.jobs.where(t.job.c.id == job_id))
+    return r.job_of(rows[0]) if rows else None
+
+
+def get_many(tx: Tx, job_ids: Collection[str]) -> dict[str, Job]:
+    rows = tx.rows(r.jobs.where(t.job.c.id.in_(list(job_ids))))
+    return {job.id: job for job in map(r.job_of, rows)}
+
+
+def by_dedupe_key(tx: Tx, session_id: int, dedupe_key: str) -> Job | None:
+    rows = tx.rows(
+        r.jobs.where(t.job.c.session_id == session_id, t.job.c.dedupe_key == dedupe_key, t.job.c.removed_at.is_(None))
+    )
+    return r.job_of(rows[0]) if rows else None
+
+
+def bound_to(tx: Tx, session_id: int) -> list[Job]:
+    """List the living jobs bound to a session."""
+    rows = tx.rows(r.jobs.where(t.job.c.session_id == session_id, t.job.c.removed_at.is_(None)).order_by(t.job.c.n))
+    return [r.job_of(row) for row in rows]
+
+
+def count_living(tx: Tx, user_id: str) -> int:
+    return tx.rows(
+        sa.select(sa.func.count()).where(
+            t.job.c.user_id == user_id, t.job.c.removed_at.is_(None), t.job.c.kind != "system"
+        )
+    )[0][0]
+
+
+def status_condition(status: str) -> sa.ColumnElement[bool]:
+    """Spell `Job.status` as a condition; a test holds the two together."""
+    c = t.job.c
+    match status:
+        case "paused":
+            return c.disabled_by == "person"
+        case "done":
+            return c.disabled_by == "done"
+        case "attention":
+            return sa.or_(c.disabled_by == "engine", sa.and_(c.enabled, c.last_status == "error"))
+        case _:
+            return sa.and_(c.enabled, sa.func.coalesce(c.last_status, "") != "error")
+
+
+def count_by_status(tx: Tx, user_id: str | None) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for status in ("active", "paused", "attention", "done"):
+        where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system", status_condition(status)]
+        if user_id is not None:
+            where.append(t.job.c.user_id == user_id)
+        counts[status] = tx.rows(sa.select(sa.func.count()).select_from(t.job).where(*where))[0][0]
+    return counts

@@ -1,0 +1,466 @@
+"""Lanes: who waits, who is next, who is in. One open turn a lane, and the index says so too.
+
+The caller locks the lane's session first (`sessions.lock`), then reads here: every verb repeats its condition on the row it
+takes.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from homing.model.errors import Lost
+from homing.model.ids import new_id
+from homing.model.people import Source
+from homing.model.turns import Inbound, Outcome, Turn, choose_head
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.rows import inbound_columns, inbound_of, turn_columns, turn_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewInbound:
+    """Something about to enter a lane."""
+
+    session_id: int
+    lane_id: int
+    user_id: str
+    source: Source
+    text: str
+    line: str
+    mode: str = "queue"
+    run_id: str | None = None
+    job_id: str | None = None
+    sender_id: str | None = None
+    address: str | None = None
+    external_id: str | None = None
+    meta: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The one that goes next, and the notes it takes along."""
+
+    inbound: Inbound
+    notes: Sequence[Inbound]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTurn:
+    """A turn about to open."""
+
+    id: str
+    head: Head
+    agent_id: str
+    worker_id: str
+    claimed_until: datetime | None
+    deadline_at: datetime | None
+    model: str
+    thinking: str | None
+    prompt: str
+    policy: Mapping[str, object]
+    opening_seq: int
+
+
+def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
+    """Add to locked lanes; return the new ids in order."""
+    if not items:
+        return []
+    now = tx.now()
+    rows = [
+        {
+            "id": new_id("in"), "session_id": i.session_id, "lane_id": i.lane_id, "user_id": i.user_id,
+            "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "state": "waiting", "run_id": i.run_id,
+            "job_id": i.job_id, "sender_id": i.sender_id, "address": i.address, "external_id": i.external_id,
+            "meta": dict(i.meta) if i.meta else None, "queued_at": now,
+        }
+        for i in items
+    ]  # fmt: skip
+    tx.run(sa.insert(t.inbound), rows)
+    tx.ring("lanes")
+    return [str(row["id"]) for row in rows]
+
+
+def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:
+    """Find what a channel brought in before under the same message id."""
+    rows = tx.rows(
+        sa.select(*inbound_columns).where(t.inbound.c.session_id == session_id, t.inbound.c.external_id == external_id)
+    )
+    return inbound_of(rows[0]) if rows else None
+
+
+def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
+    """Find who goes next in each free lane of those locked; `open_turns` takes them in the same transaction."""
+    busy = {
+        lane_id
+        for (lane_id,) in tx.rows(
+            sa.select(t.turn.c.lane_id).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed")
+        )
+    }
+    free = [lane_id for lane_id in lane_ids if lane_id not in busy]
+    if not free:
+        return []
+
+    def first(line: str) -> sa.ScalarSelect[int]:
+        return (
+            sa.select(sa.func.min(t.inbound.c.n))
+            .where(t.inbound.c.lane_id == t.session.c.id, t.inbound.c.line == line, t.inbound.c.state == "waiting")
+            .scalar_subquery()
+        )
+
+    firsts = tx.rows(sa.select(t.session.c.id, first("people"), first("machines")).where(t.session.c.id.in_(free)))
+    numbers = [n for _, person, machine in firsts for n in (person, machine) if n is not None]
+    if not numbers:
+        return []
+    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.n.in_(numbers), t.inbound.c.state == "waiting"))
+    by_n = {inbound.n: inbound for inbound in map(inbound_of, rows)}
+    notes: dict[int, list[Inbound]] = {}
+    for row in tx.rows(
+        sa.select(*inbound_columns)
+        .where(t.inbound.c.lane_id.in_(free), t.inbound.c.line == "note", t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.n)
+    ):
+        note = inbound_of(row)
+        notes.setdefault(note.lane_id, []).append(note)
+    now = tx.now()
+    heads: list[Head] = []
+    for lane_id, person, machine in firsts:
+        inbound = choose_head(by_n.get(person), by_n.get(machine), now)
+        if inbound is not None:
+            heads.append(Head(inbound=inbound, notes=notes.get(lane_id, ())))
+    return heads
+
+
+def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
+    """Open turns on heads just taken. The index refuses a second one in a lane."""
+    now = tx.now()
+    tx.run(
+        sa.insert(t.turn),
+        [
+            {
+                "id": n.id, "lane_id": n.head.inbound.lane_id, "session_id": n.head.inbound.session_id,
+                "user_id": n.head.inbound.user_id, "agent_id": n.agent_id, "source": n.head.inbound.source,
+                "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id, "state": "running",
+                "worker_id": n.worker_id, "claimed_until": n.claimed_until, "deadline_at": n.deadline_at,
+                "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "model": n.model,
+                "thinking": n.thinking, "prompt": n.prompt, "policy": dict(n.policy) or None,
+                "opening_seq": n.opening_seq, "opened_at": now, "fence": 1, "attempts": 1,
+            }
+            for n in turns
+        ],
+    )  # fmt: skip
+    taken = [{"b_n": inbound.n, "b_turn": n.id} for n in turns for inbound in (n.head.inbound, *n.head.notes)]
+    changed = tx.run(
+        sa.update(t.inbound)
+        .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
+        .values(state="taken", turn_id=sa.bindparam("b_turn")),
+        taken,
+    )
+    if changed not in (-1, len(taken)):
+        raise Lost("an inbound was taken by somebody else")
+
+
+def get_turn(tx: Tx, turn_id: str) -> Turn | None:
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.id == turn_id))
+    return turn_of(rows[0]) if rows else None
+
+
+def open_turn_of(tx: Tx, lane_id: int) -> Turn | None:
+    """Read the lane's open turn."""
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.lane_id == lane_id, t.turn.c.state != "closed"))
+    return turn_of(rows[0]) if rows else None
+
+
+def hold(tx: Tx, turn_id: str, fence: int, *, alone: bool = False) -> Turn:
+    """Lock a running turn under its fence before writing for it; `Lost` when it is another's now."""
+    statement = sa.select(*turn_columns).where(
+        t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running"
+    )
+    if tx.postgres:
+        statement = statement.with_for_update(read=not alone, key_share=False)
+    rows = tx.rows(statement)
+    if not rows:
+        raise Lost(f"{turn_id} is not mine any more")
+    return turn_of(rows[0])
+
+
+def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Turn]:
+    """Lock many turns to close them, in id order; those that are another's now are left out."""
+    statement = (
+        sa.select(*turn_columns).where(t.turn.c.id.in_(list(fences)), t.turn.c.state == "running").order_by(t.turn.c.id)
+    )
+    if tx.postgres:
+        statement = statement.with_for_update()
+    turns = [turn_of(row) for row in tx.rows(statement)]
+    return {turn.id: turn for turn in turns if turn.fence == fences[turn.id]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """How a held turn closes."""
+
+    turn_id: str
+    outcome: Outcome
+    reason: str | None
+    error: str | None
+    history: str | None
+    closing_seq: int | None
+    input_tokens: int
+    output_tokens: int
+
+
+def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
+    """Close turns that are held; the lane is free with the commit."""
+    tx.run(
+        sa.update(t.turn)
+        .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
+        .values(
+            state="closed", worker_id=None, claimed_until=None, closed_at=tx.now(), outcome=sa.bindparam("b_outcome"),
+            reason=sa.bindparam("b_reason"), error=sa.bindparam("b_error"), history=sa.bindparam("b_history"),
+            closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
+        ),
+        [
+            {
+                "b_id": c.turn_id, "b_outcome": c.outcome, "b_reason": c.reason, "b_error": c.error,
+                "b_history": c.history, "b_seq": c.closing_seq, "b_in": c.input_tokens, "b_out": c.output_tokens,
+            }
+            for c in closed
+        ],
+    )  # fmt: skip
+    tx.ring("lanes")
+
+
+def renew(tx: Tx, worker_id: str, turn_ids: Collection[str], until: datetime) -> list[Turn]:
+    """Prolong this worker's claims; return the turns that are still its own."""
+    if not turn_ids:
+        return []
+    rows = tx.rows(
+        sa.update(t.turn)
+        .where(t.turn.c.id.in_(sorted(turn_ids)), t.turn.c.worker_id == worker_id, t.turn.c.state == "running")
+        .values(claimed_until=until)
+        .returning(*turn_columns)
+    )
+    return [turn_of(row) for row in rows]
+
+
+def watch(tx: Tx, worker_id: str) -> list[Turn]:
+    """Read this worker's turns that somebody asked to cancel."""
+    rows = tx.rows(
+        sa.select(*turn_columns).where(
+            t.turn.c.state != "closed", t.turn.c.worker_id == worker_id, t.turn.c.cancel_requested_at.is_not(None)
+        )
+    )
+    return [turn_of(row) for row in rows]
+
+
+def request_cancel(tx: Tx, turn_id: str, reason: str) -> bool:
+    """Ask that a running turn be stopped; the first reason stays."""
+    tx.ring("cancels", "lanes")
+    return (
+        tx.run(
+            sa.update(t.turn)
+            .where(t.turn.c.id == turn_id, t.turn.c.state == "running", t.turn.c.cancel_requested_at.is_(None))
+            .values(cancel_requested_at=tx.now(), cancel_reason=reason)
+        )
+        == 1
+    )
+
+
+def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None) -> Turn | None:
+    """Take up the lane's open turn whose claim ran out, under a new fence. The caller has locked the lane."""
+    mine = (t.turn.c.lane_id == lane_id, t.turn.c.state == "running", t.turn.c.claimed_until <= tx.now())
+    if tx.postgres:
+        tx.rows(sa.select(t.turn.c.id).where(*mine).with_for_update())
+    rows = tx.rows(
+        sa.update(t.turn)
+        .where(*mine)
+        .values(
+            worker_id=worker_id, claimed_until=until, fence=t.turn.c.fence + 1, attempts=t.turn.c.attempts + 1
+        )
+        .returning(*turn_columns)
+    )  # fmt: skip
+    return turn_of(rows[0]) if rows else None
+
+
+def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
+    """Give a turn back at a graceful stop: anybody may take it up at once, and the attempt is not counted."""
+    tx.ring("lanes")
+    return (
+        tx.run(
+            sa.update(t.turn)
+            .where(t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running")
+            .values(claimed_until=tx.now(), attempts=t.turn.c.attempts - 1)
+        )
+        == 1
+    )
+
+
+def stale_lanes(tx: Tx, limit: int) -> list[int]:
+    """Find lanes whose open turn has nobody at work any more."""
+    rows = tx.rows(
+        sa.select(t.turn.c.lane_id)
+        .where(t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
+        .order_by(t.turn.c.claimed_until)
+        .limit(limit)
+    )
+    return [lane_id for (lane_id,) in rows]
+
+
+def next_claim_end(tx: Tx) -> datetime | None:
+    """Tell when the next claim of anybody runs out, unless it is renewed."""
+    row = tx.rows(sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed"))[0]
+    return row[0]
+
+
+def _free() -> sa.ColumnElement[bool]:
+    return ~sa.exists().where(t.turn.c.lane_id == t.inbound.c.lane_id, t.turn.c.state != "closed")
+
+
+def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
+    """Name free lanes in which a person waits, longest first. A hint: opening decides."""
+    statement = (
+        sa.select(t.inbound.c.lane_id)
+        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _free())
+        .order_by(t.inbound.c.n)
+        .limit(limit)
+    )
+    if held:
+        statement = statement.where(t.inbound.c.lane_id.not_in(list(held)))
+    return list(dict.fromkeys(lane_id for (lane_id,) in tx.rows(statement)))
+
+
+def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collection[int] = ()) -> list[int]:
+    """Name free lanes in which runs and their like wait: users with the fewest running first, each in order."""
+    users = _waiting_users(tx, limit * 4)
+    lines: dict[str, list[int]] = {}
+    for user_id in users:
+        statement = (
+            sa.select(t.inbound.c.lane_id)
+            .where(
+                t.inbound.c.line == "machines", t.inbound.c.state == "waiting", t.inbound.c.user_id == user_id, _free()
+            )
+            .order_by(t.inbound.c.n)
+            .limit(limit)
+        )
+        if held:
+            statement = statement.where(t.inbound.c.lane_id.not_in(list(held)))
+        lanes = list(dict.fromkeys(lane_id for (lane_id,) in tx.rows(statement)))
+        if lanes:
+            lines[user_id] = lanes
+    return _deal(lines, running, limit)
+
+
+def _deal(lines: Mapping[str, Sequence[int]], running: Mapping[str, int], limit: int) -> list[int]:
+    """Give each free slot to the user with the fewest running, in turn."""
+    busy = {user_id: running.get(user_id, 0) for user_id in lines}
+    given = dict.fromkeys(lines, 0)
+    dealt: list[int] = []
+    while len(dealt) < limit and lines:
+        open_users = [u for u in lines if given[u] < len(lines[u])]
+        if not open_users:
+            break
+        user_id = min(open_users, key=lambda u: busy[u])
+        dealt.append(lines[user_id][given[user_id]])
+        given[user_id] += 1
+        busy[user_id] += 1
+    return dealt
+
+
+def _waiting_users(tx: Tx, limit: int) -> list[str]:
+    """Walk the index from user to user instead of reading every waiting row."""
+    c = t.inbound.c
+    waiting = sa.and_(c.line == "machines", c.state == "waiting")
+    found = sa.select(sa.func.min(c.user_id).label("user_id")).where(waiting).cte("found", recursive=True)
+    following = sa.select(sa.func.min(c.user_id)).where(waiting, c.user_id > found.c.user_id).scalar_subquery()
+    found = found.union_all(sa.select(following).where(found.c.user_id.is_not(None)))
+    rows = tx.rows(sa.select(found.c.user_id).where(found.c.user_id.is_not(None)).limit(limit))
+    return [user_id for (user_id,) in rows]
+
+
+def running_by_user(tx: Tx) -> dict[str, int]:
+    """Count open machine turns of each user."""
+    rows = tx.rows(
+        sa.select(t.turn.c.user_id, sa.func.count())
+        .where(t.turn.c.state != "closed", t.turn.c.source != "person")
+        .group_by(t.turn.c.user_id)
+    )
+    return {user_id: count for user_id, count in rows}
+
+
+def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
+    """List what waits in a lane, first in line first."""
+    rows = tx.rows(
+        sa.select(*inbound_columns)
+        .where(t.inbound.c.lane_id == lane_id, t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.line != "people", t.inbound.c.n)
+        .limit(limit)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:
+    rows = tx.rows(
+        sa.select(t.inbound.c.lane_id, sa.func.count())
+        .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
+        .group_by(t.inbound.c.lane_id)
+    )
+    return {lane_id: count for lane_id, count in rows}
+
+
+def injectable(tx: Tx, turn: Turn) -> list[Inbound]:
+    """List what people said meanwhile in this turn's lane. Only people stand in that line; `may_inject` judges each."""
+    rows = tx.rows(
+        sa.select(*inbound_columns)
+        .where(t.inbound.c.lane_id == turn.lane_id, t.inbound.c.line == "people", t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.n)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def take_into(tx: Tx, turn: Turn, inbound: Inbound) -> bool:
+    """Take one waiting message into a running turn."""
+    return (
+        tx.run(
+            sa.update(t.inbound)
+            .where(t.inbound.c.n == inbound.n, t.inbound.c.state == "waiting", t.inbound.c.line == "people")
+            .values(state="taken", turn_id=turn.id, injected=True)
+        )
+        == 1
+    )
+
+
+def withdraw(tx: Tx, *conditions: sa.ColumnElement[bool]) -> list[Inbound]:
+    """Take waiting inbound out of locked lanes."""
+    rows = tx.rows(
+        sa.update(t.inbound)
+        .where(t.inbound.c.state == "waiting", *conditions)
+        .values(state="withdrawn")
+        .returning(*inbound_columns)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def withdraw_runs(tx: Tx, run_ids: Iterable[str]) -> list[Inbound]:
+    return withdraw(tx, t.inbound.c.run_id.in_(list(run_ids)))
+
+
+def withdraw_all(tx: Tx, session_id: int) -> list[Inbound]:
+    return withdraw(tx, t.inbound.c.session_id == session_id)
+
+
+def withdraw_reports(tx: Tx, session_id: int, job_id: str) -> list[Inbound]:
+    """Take out a waiting report of the same job, which a newer one replaces."""
+    return withdraw(
+        tx, t.inbound.c.session_id == session_id, t.inbound.c.source == "report", t.inbound.c.job_id == job_id
+    )
+
+
+def inbound_by_id(tx: Tx, inbound_id: str) -> Inbound | None:
+    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.id == inbound_id))
+    return inbound_of(rows[0]) if rows else None
+
+
+def inbound_of_turn(tx: Tx, turn_id: str) -> list[Inbound]:
+    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.turn_id == turn_id).order_by(t.inbound.c.n))
+    return [inbound_of(row) for row in rows]

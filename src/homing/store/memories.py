@@ -1,0 +1,79 @@
+"""Memories: lasting facts about a user, found again by search. Nobody's search ever sees another user's."""
+
+import sqlalchemy as sa
+
+from homing.model.grams import index_terms, query_terms
+from homing.model.ids import new_id
+from homing.model.memories import Memory
+from homing.store import tables as t
+from homing.store.base import Tx
+
+_memories = sa.select(t.memory, t.session.c.key.label("session_key")).outerjoin(
+    t.session, t.session.c.id == t.memory.c.session_id
+)
+
+
+def add(tx: Tx, *, user_id: str, session_id: int | None, sender_id: str | None, text: str) -> Memory:
+    """Keep a fact; the same words of the same user are kept once."""
+    known = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.text == text))
+    if known:
+        return _memory_of(known[0])
+    memory_id = new_id("mem")
+    tx.run(
+        sa.insert(t.memory).values(
+            id=memory_id, user_id=user_id, session_id=session_id, sender_id=sender_id, text=text,
+            grams=index_terms(text), created_at=tx.now(),
+        )
+    )  # fmt: skip
+    return _memory_of(tx.rows(_memories.where(t.memory.c.id == memory_id))[0])
+
+
+def search(tx: Tx, *, user_id: str, query: str, limit: int) -> list[Memory]:
+    """Find the memories of a user that fit a text best."""
+    terms = query_terms(query)
+    if not terms:
+        return []
+    if tx.postgres:
+        # PostgreSQL: lexemes joined by "or", ranked by how many there are.
+        wanted = sa.func.to_tsquery("simple", " | ".join(f"'{term}'" for term in terms))
+        document = sa.func.to_tsvector("simple", t.memory.c.grams)
+        statement = _memories.where(t.memory.c.user_id == user_id, document.op("@@")(wanted)).order_by(
+            sa.func.ts_rank(document, wanted).desc(), t.memory.c.n.desc()
+        )
+    else:
+        # SQLite: the same terms, quoted for FTS5, ranked by bm25.
+        hits = sa.text("select rowid as hit_n, rank as hit_rank from memory_fts where memory_fts match :wanted").columns(
+            sa.column("hit_n", sa.Integer), sa.column("hit_rank", sa.Float)
+        ).bindparams(wanted=" OR ".join(f'"{term}"' for term in terms)).subquery("hits")  # fmt: skip
+        statement = (
+            _memories.join(hits, hits.c.hit_n == t.memory.c.n)
+            .where(t.memory.c.user_id == user_id)
+            .order_by(hits.c.hit_rank, t.memory.c.n.desc())
+        )
+    return [_memory_of(row) for row in tx.rows(statement.limit(limit))]
+
+
+def listed(tx: Tx, *, user_id: str, before_n: int | None, limit: int) -> list[tuple[int, Memory]]:
+    """List a user's memories, newest first, each with its number for paging."""
+    where = [t.memory.c.user_id == user_id]
+    if before_n is not None:
+        where.append(t.memory.c.n < before_n)
+    rows = tx.rows(_memories.where(*where).order_by(t.memory.c.n.desc()).limit(limit))
+    return [(row.n, _memory_of(row)) for row in rows]
+
+
+def remove(tx: Tx, *, user_id: str, memory_id: str) -> bool:
+    """Forget a fact of this user."""
+    return tx.run(sa.delete(t.memory).where(t.memory.c.user_id == user_id, t.memory.c.id == memory_id)) == 1
+
+
+def get(tx: Tx, *, user_id: str, memory_id: str) -> Memory | None:
+    rows = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.id == memory_id))
+    return _memory_of(rows[0]) if rows else None
+
+
+def _memory_of(row: "sa.Row[tuple[object, ...]]") -> Memory:
+    m = row._mapping
+    return Memory(
+        id=m["id"], user_id=m["user_id"], session_key=m["session_key"], text=m["text"], created_at=m["created_at"]
+    )

@@ -1,0 +1,152 @@
+"""Messages read back: pages for people, history for models, changes for streams."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from homing.model.messages import Message
+from homing.store import rows as r
+from homing.store import tables as t
+from homing.store.base import Tx
+
+
+def page(tx: Tx, session_id: int, *, after: int | None, before: int | None, limit: int) -> list[Message]:
+    """Read messages oldest first: the newest page, what follows a seq, or what comes before one."""
+    where = [t.message.c.session_id == session_id, ~t.message.c.folded]
+    if after is not None:
+        rows = tx.rows(r.messages.where(*where, t.message.c.seq > after).order_by(t.message.c.seq).limit(limit))
+    else:
+        if before is not None:
+            where.append(t.message.c.seq < before)
+        rows = tx.rows(r.messages.where(*where).order_by(t.message.c.seq.desc()).limit(limit))
+        rows.reverse()
+    return [r.message_of(row) for row in rows]
+
+
+def last_of(tx: Tx, session_ids: Collection[int]) -> dict[int, Message]:
+    """Read the newest visible message of each session."""
+    newest = (
+        sa.select(t.message.c.session_id, sa.func.max(t.message.c.seq).label("seq"))
+        .where(t.message.c.session_id.in_(list(session_ids)), ~t.message.c.folded)
+        .group_by(t.message.c.session_id)
+        .subquery()
+    )
+    rows = tx.rows(
+        r.messages.join(newest, sa.and_(newest.c.session_id == t.message.c.session_id, newest.c.seq == t.message.c.seq))
+    )
+    return {message.session_id: message for message in map(r.message_of, rows)}
+
+
+def of_turn(tx: Tx, turn_id: str) -> list[Message]:
+    """Read the messages of one turn."""
+    rows = tx.rows(r.messages.where(t.message.c.turn_id == turn_id).order_by(t.message.c.n))
+    return [r.message_of(row) for row in rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One stretch of a lane's past as a model may see it: a closed turn's history, or a message no turn wrote."""
+
+    n: int
+    history: str | None
+    message: Message | None
+
+
+def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None = None) -> list[Told]:
+    """Read a lane's past after a message number, oldest first, at most the newest so many stretches.
+
+    With `job_id`, only what was said since that job's last closing ("since_last").
+    """
+    if job_id is not None:
+        last = tx.rows(
+            sa.select(sa.func.max(t.message.c.n)).where(
+                t.message.c.lane_id == lane_id, t.message.c.job_id == job_id, t.message.c.role == "assistant"
+            )
+        )[0][0]
+        after_n = max(after_n, last or 0)
+    rows = tx.rows(
+        sa.select(t.message, t.session.c.key.label("session_key"), t.turn.c.history, t.turn.c.opening_seq)
+        .join(t.session, t.session.c.id == t.message.c.session_id)
+        .outerjoin(t.turn, t.turn.c.id == t.message.c.turn_id)
+        .where(
+            t.message.c.lane_id == lane_id,
+            t.message.c.n > after_n,
+            ~t.message.c.folded,
+            # Of a turn only its opening stands for the whole; what no turn wrote stands for itself.
+            sa.or_(t.message.c.turn_id.is_(None), t.message.c.seq == t.turn.c.opening_seq),
+        )
+        .order_by(t.message.c.n.desc())
+        .limit(limit)
+    )
+    found: list[Told] = []
+    for row in reversed(rows):
+        message = r.message_of(row)
+        if message.turn_id is None:
+            found.append(Told(n=message.n, history=None, message=message))
+        elif row.history is not None:
+            found.append(Told(n=message.n, history=row.history, message=None))
+    return found
+
+
+def fold(tx: Tx, session_id: int, seqs: Collection[int]) -> None:
+    """Put messages behind the newest status line of their job."""
+    if seqs:
+        tx.run(
+            sa.update(t.message)
+            .where(t.message.c.session_id == session_id, t.message.c.seq.in_(list(seqs)))
+            .values(folded=True)
+        )
+
+
+def last_visible(tx: Tx, session_id: int, before_seq: int) -> Message | None:
+    """Read the visible message that stands before a seq."""
+    rows = tx.rows(
+        r.messages.where(t.message.c.session_id == session_id, t.message.c.seq < before_seq, ~t.message.c.folded)
+        .order_by(t.message.c.seq.desc())
+        .limit(1)
+    )
+    return r.message_of(rows[0]) if rows else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What changed in a session after a revision, and the revision this look saw."""
+
+    rev: int
+    deleted: bool
+    messages: list[Message]
+    run_ids: list[str]
+    job_ids: list[str]
+    delivery_ids: list[str]
+
+
+def changes(tx: Tx, session_id: int, after_rev: int, limit: int) -> Changes:
+    """Read the rows of a session with a greater revision, in one look. Messages are cut at `limit`, whole revisions."""
+    rev, deleted_at = tx.rows(sa.select(t.session.c.rev, t.session.c.deleted_at).where(t.session.c.id == session_id))[0]
+    rows = tx.rows(
+        r.messages.where(t.message.c.session_id == session_id, t.message.c.rev > after_rev)
+        .order_by(t.message.c.seq)
+        .limit(limit)
+    )
+    messages = [r.message_of(row) for row in rows]
+    if len(messages) == limit:
+        # More is there: go as far as the last revision that is surely complete.
+        rev = min(rev, messages[-1].rev)
+
+    def ids(table: sa.Table) -> list[str]:
+        found = tx.rows(
+            sa.select(table.c.id)
+            .where(table.c.session_id == session_id, table.c.rev > after_rev, table.c.rev <= rev)
+            .order_by(table.c.rev, table.c.n)
+        )
+        return [str(row[0]) for row in found]
+
+    return Changes(
+        rev=rev,
+        deleted=deleted_at is not None,
+        messages=messages,
+        run_ids=ids(t.run),
+        job_ids=ids(t.job),
+        delivery_ids=ids(t.delivery),
+    )

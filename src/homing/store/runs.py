@@ -1,0 +1,209 @@
+"""Runs: one row for each due instant, or counted in one."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from homing.model.runs import ACTIVE, Run, RunState, Trigger
+from homing.store import rows as r
+from homing.store import tables as t
+from homing.store.base import Tx
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """A run about to be written: queued, or skipped on the spot."""
+
+    id: str
+    job_id: str
+    session_id: int
+    lane_id: int
+    user_id: str
+    trigger: Trigger
+    scheduled_for: datetime
+    state: RunState = "queued"
+    reason: str | None = None
+    revision: int
+    rev: int
+    attempt: int = 1
+    lateness_ms: int | None = None
+    missed_count: int | None = None
+    missed_until: datetime | None = None
+    next_run_at: datetime | None = None
+    error: str | None = None
+
+
+def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
+    """Write runs; return the ids that were really new. A refused row never takes its neighbours along."""
+    if not runs:
+        return set()
+    now = tx.now()
+    rows = [
+        {
+            "id": n.id, "job_id": n.job_id, "session_id": n.session_id, "lane_id": n.lane_id, "user_id": n.user_id,
+            "trigger": n.trigger, "scheduled_for": n.scheduled_for, "state": n.state, "reason": n.reason,
+            "revision": n.revision, "rev": n.rev, "attempt": n.attempt, "queued_at": now,
+            "finished_at": None if n.state in ACTIVE else now, "lateness_ms": n.lateness_ms,
+            "missed_count": n.missed_count, "missed_until": n.missed_until, "next_run_at": n.next_run_at,
+            "error": n.error,
+        }
+        for n in runs
+    ]  # fmt: skip
+    return {run_id for (run_id,) in tx.rows(_insert(tx).on_conflict_do_nothing().returning(t.run.c.id), rows)}
+
+
+def _insert(tx: Tx) -> Any:
+    if tx.postgres:
+        from sqlalchemy.dialects.postgresql import insert
+
+        return insert(t.run)
+    from sqlalchemy.dialects.sqlite import insert
+
+    return insert(t.run)
+
+
+def active_jobs(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
+    """Read which jobs have a run queued or running: job id to run id."""
+    rows = tx.rows(
+        sa.select(t.run.c.job_id, t.run.c.id).where(t.run.c.job_id.in_(list(job_ids)), t.run.c.state.in_(ACTIVE))
+    )
+    return {job_id: run_id for job_id, run_id in rows}
+
+
+def last_skip(tx: Tx, job_id: str) -> Run | None:
+    """Read the newest run of a job's schedule, if it is a skip that may go on."""
+    rows = tx.rows(
+        r.runs.where(t.run.c.job_id == job_id, t.run.c.trigger.in_(("timer", "catch_up")))
+        .order_by(t.run.c.scheduled_for.desc())
+        .limit(1)
+    )
+    run = r.run_of(rows[0]) if rows else None
+    return run if run is not None and run.state == "skipped" else None
+
+
+def prolong_skip(tx: Tx, run_id: str, *, until: datetime, more: int, rev: int) -> None:
+    """Count further instants in a stretch that was skipped for the same reason."""
+    now = tx.now()
+    tx.run(
+        sa.update(t.run)
+        .where(t.run.c.id == run_id, t.run.c.state == "skipped")
+        .values(missed_until=until, missed_count=sa.func.coalesce(t.run.c.missed_count, 1) + more, rev=rev,
+                finished_at=now)
+    )  # fmt: skip
+
+
+def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
+    """Mark queued runs as running, with the prompt as used. Keys: b_id, b_turn, b_seq, b_rev, b_prompt…"""
+    tx.run(
+        sa.update(t.run)
+        .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
+        .values(
+            state="running", started_at=tx.now(), turn_id=sa.bindparam("b_turn"), opening_seq=sa.bindparam("b_seq"),
+            rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
+            prompt_version=sa.bindparam("b_prompt_version"), prompt_sha256=sa.bindparam("b_prompt_sha256"),
+            prompt=sa.bindparam("b_prompt"), variables=sa.bindparam("b_variables", type_=t.Json),
+        ),
+        list(opened),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """How a run ended."""
+
+    run_id: str
+    state: RunState
+    reason: str | None
+    rev: int
+    summary: str | None = None
+    error: str | None = None
+    closing_seq: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+def finish_runs(tx: Tx, finished: Sequence[Finished]) -> None:
+    """Write how active runs ended."""
+    tx.run(
+        sa.update(t.run)
+        .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state.in_(ACTIVE))
+        .values(
+            state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
+            finished_at=tx.now(), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),
+            closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
+        ),
+        [
+            {
+                "b_id": f.run_id, "b_state": f.state, "b_reason": f.reason, "b_rev": f.rev, "b_summary": f.summary,
+                "b_error": f.error, "b_seq": f.closing_seq, "b_in": f.input_tokens, "b_out": f.output_tokens,
+            }
+            for f in finished
+        ],
+    )  # fmt: skip
+
+
+def get(tx: Tx, run_id: str) -> Run | None:
+    rows = tx.rows(r.runs.where(t.run.c.id == run_id))
+    return r.run_of(rows[0]) if rows else None
+
+
+def get_many(tx: Tx, run_ids: Collection[str]) -> dict[str, Run]:
+    rows = tx.rows(r.runs.where(t.run.c.id.in_(list(run_ids))))
+    return {run.id: run for run in map(r.run_of, rows)}
+
+
+def delete_skip(tx: Tx, run_id: str) -> bool:
+    """Take back a skip somebody asked for: the instant may fire after all."""
+    return tx.run(sa.delete(t.run).where(t.run.c.id == run_id, t.run.c.state == "skipped")) == 1
+
+
+def listed(
+    tx: Tx,
+    *,
+    user_id: str | None,
+    job_id: str | None = None,
+    session_id: int | None = None,
+    state: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    before_n: int | None = None,
+    limit: int,
+) -> list[Run]:
+    """List runs, newest first."""
+    c = t.run.c
+    where: list[sa.ColumnElement[bool]] = []
+    if user_id is not None:
+        where.append(c.user_id == user_id)
+    if job_id is not None:
+        where.append(c.job_id == job_id)
+    if session_id is not None:
+        where.append(c.session_id == session_id)
+    if state is not None:
+        where.append(c.state == state)
+    if since is not None:
+        where.append(sa.func.coalesce(c.missed_until, c.scheduled_for) >= since)
+    if until is not None:
+        where.append(c.scheduled_for <= until)
+    if before_n is not None:
+        where.append(c.n < before_n)
+    return [r.run_of(row) for row in tx.rows(r.runs.where(*where).order_by(c.n.desc()).limit(limit))]
+
+
+def recent(tx: Tx, job_ids: Collection[str], count: int) -> dict[str, list[Run]]:
+    """Read the last runs of several jobs, oldest first."""
+    found: dict[str, list[Run]] = {}
+    for job_id in job_ids:
+        rows = tx.rows(r.runs.where(t.run.c.job_id == job_id).order_by(t.run.c.scheduled_for.desc()).limit(count))
+        found[job_id] = [r.run_of(row) for row in reversed(rows)]
+    return found
+
+
+def count_active(tx: Tx, user_id: str | None) -> dict[str, int]:
+    """Count queued and running runs."""
+    statement = sa.select(t.run.c.state, sa.func.count()).where(t.run.c.state.in_(ACTIVE)).group_by(t.run.c.state)
+    if user_id is not None:
+        statement = statement.where(t.run.c.user_id == user_id)
+    return {"queued": 0, "running": 0} | {state: count for state, count in tx.rows(statement)}

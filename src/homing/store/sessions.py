@@ -1,0 +1,219 @@
+"""Sessions: their rows, their locks, and the numbers (`seq`, `rev`) that only their lock may hand out."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from homing.model.messages import NewMessage
+from homing.model.sessions import SCREENS, Session, channel_of
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.rows import session_columns, session_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """What a session's lock handed out: the revision of this transaction, and the seqs its messages got."""
+
+    rev: int
+    first_seq: int
+
+
+def lock(tx: Tx, session_ids: Iterable[int]) -> None:
+    """Lock sessions in id order. Whatever touches a lane begins here and reads again afterwards."""
+    if tx.postgres:
+        ids = sorted(set(session_ids))
+        tx.rows(sa.select(t.session.c.id).where(t.session.c.id.in_(ids)).order_by(t.session.c.id)
+                .with_for_update(key_share=True))  # fmt: skip
+
+
+def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
+    """Bump the revision of locked sessions and set aside so many message numbers in each."""
+    by_count: dict[int, list[int]] = {}
+    for session_id, count in counts.items():
+        by_count.setdefault(count, []).append(session_id)
+    now = tx.now()
+    marks: dict[int, Marks] = {}
+    for count, ids in by_count.items():
+        change: dict[str, object] = {"rev": t.session.c.rev + 1}
+        if count:
+            change |= {"seq": t.session.c.seq + count, "updated_at": now}
+        rows = tx.rows(
+            sa.update(t.session)
+            .where(t.session.c.id.in_(ids))
+            .values(change)
+            .returning(t.session.c.id, t.session.c.rev, t.session.c.seq)
+        )
+        for session_id, rev, seq in rows:
+            marks[session_id] = Marks(rev=rev, first_seq=seq - count + 1)
+    tx.ring(*(f"session:{session_id}" for session_id in counts))
+    return marks
+
+
+def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ()) -> tuple[list[int], dict[int, Marks]]:
+    """Append messages to locked sessions; return their seqs in order, and the marks of every session touched.
+
+    `also` names sessions that change visibly without a message.
+    """
+    counts: dict[int, int] = dict.fromkeys(also, 0)
+    for message in messages:
+        counts[message.session_id] = counts.get(message.session_id, 0) + 1
+    if not counts:
+        return [], {}
+    marks = mark(tx, counts)
+    given = {session_id: m.first_seq for session_id, m in marks.items()}
+    seqs: list[int] = []
+    rows: list[dict[str, object]] = []
+    now = tx.now()
+    for m in messages:
+        seq = given[m.session_id]
+        given[m.session_id] = seq + 1
+        seqs.append(seq)
+        rows.append(
+            {
+                "session_id": m.session_id, "lane_id": m.lane_id, "seq": seq, "rev": marks[m.session_id].rev,
+                "role": m.role, "kind": m.kind, "text": m.text, "turn_id": m.turn_id, "inbound_id": m.inbound_id,
+                "job_id": m.job_id, "run_id": m.run_id, "model": m.model, "meta": dict(m.meta) or None,
+                "cards": list(m.cards) or None, "folded": m.folded, "created_at": now,
+            }
+        )  # fmt: skip
+    if rows:
+        tx.run(sa.insert(t.message), rows)
+    return seqs, marks
+
+
+def find(tx: Tx, key: str) -> Session | None:
+    """Find the living session of a key."""
+    rows = tx.rows(sa.select(*session_columns).where(t.session.c.key == key, t.session.c.deleted_at.is_(None)))
+    return session_of(rows[0]) if rows else None
+
+
+def get(tx: Tx, session_id: int) -> Session:
+    """Read a session by its own id; also one that was deleted."""
+    return session_of(tx.rows(sa.select(*session_columns).where(t.session.c.id == session_id))[0])
+
+
+def add(
+    tx: Tx,
+    *,
+    key: str,
+    user_id: str,
+    agent_id: str,
+    title: str | None = None,
+    timezone: str | None = None,
+    parent_id: int | None = None,
+    addresses: Collection[str] | None = None,
+) -> Session | None:
+    """Make a session with its own address; None when somebody else just took the key."""
+    now = tx.now()
+    values = {
+        "key": key, "user_id": user_id, "agent_id": agent_id, "title": title, "timezone": timezone,
+        "parent_id": parent_id, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1,
+        "summary_until": 0,
+    }  # fmt: skip
+    statement = _insert(tx).values(values).on_conflict_do_nothing().returning(*session_columns)
+    rows = tx.rows(statement)
+    if not rows:
+        return None
+    session = session_of(rows[0])
+    own = [key] if addresses is None else list(addresses)
+    if own:
+        tx.run(sa.insert(t.address), [{"session_id": session.id, "address": a} for a in own])
+    tx.ring(f"session:{session.id}", f"user:{user_id}")
+    return session
+
+
+def _insert(tx: Tx):  # noqa: ANN202 - one of two dialects' insert, which share no public base
+    if tx.postgres:
+        from sqlalchemy.dialects.postgresql import insert
+
+        return insert(t.session)
+    from sqlalchemy.dialects.sqlite import insert
+
+    return insert(t.session)
+
+
+def addresses(tx: Tx, session_ids: Collection[int]) -> dict[int, list[str]]:
+    """Read the addresses of sessions, in the order they were given."""
+    found: dict[int, list[str]] = {session_id: [] for session_id in session_ids}
+    rows = tx.rows(
+        sa.select(t.address.c.session_id, t.address.c.address)
+        .where(t.address.c.session_id.in_(list(session_ids)))
+        .order_by(t.address.c.n)
+    )
+    for session_id, address in rows:
+        found[session_id].append(address)
+    return found
+
+
+def set_addresses(tx: Tx, session_id: int, wanted: Collection[str]) -> None:
+    """Replace a session's addresses."""
+    tx.run(sa.delete(t.address).where(t.address.c.session_id == session_id))
+    if wanted:
+        tx.run(sa.insert(t.address), [{"session_id": session_id, "address": a} for a in wanted])
+
+
+def change(tx: Tx, session: Session, values: Mapping[str, object], *, revision: int | None) -> bool:
+    """Write a person's change of a session under its revision; False when somebody was faster."""
+    where = [t.session.c.id == session.id, t.session.c.deleted_at.is_(None)]
+    if revision is not None:
+        where.append(t.session.c.revision == revision)
+    changed = tx.run(
+        sa.update(t.session)
+        .where(*where)
+        .values({**values, "revision": t.session.c.revision + 1, "rev": t.session.c.rev + 1, "updated_at": tx.now()})
+    )
+    tx.ring(f"session:{session.id}", f"user:{session.user_id}")
+    return changed == 1
+
+
+def delete(tx: Tx, session_id: int) -> bool:
+    """Mark a locked session as deleted; its key may then begin anew."""
+    now = tx.now()
+    tx.ring(f"session:{session_id}")
+    return (
+        tx.run(
+            sa.update(t.session)
+            .where(t.session.c.id == session_id, t.session.c.deleted_at.is_(None))
+            .values(deleted_at=now, updated_at=now, rev=t.session.c.rev + 1)
+        )
+        == 1
+    )
+
+
+def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int) -> bool:
+    """Keep a running summary of a lane's older messages, unless a newer one is there."""
+    return (
+        tx.run(
+            sa.update(t.session)
+            .where(t.session.c.id == lane_id, t.session.c.summary_until == before)
+            .values(summary=summary, summary_until=until)
+        )
+        == 1
+    )
+
+
+def listed(
+    tx: Tx, *, user_id: str, q: str | None, channel: str | None, before: tuple[datetime, int] | None, limit: int
+) -> list[Session]:
+    """List a user's sessions, newest activity first; those of isolated runs only when asked for."""
+    c = t.session.c
+    where = [c.user_id == user_id, c.deleted_at.is_(None)]
+    if channel:
+        where.append(c.key.startswith(f"{channel}:", autoescape=True))
+    else:
+        where.append(~c.key.startswith("cron:"))
+        where.append(~c.key.startswith("unified:"))
+    if q:
+        where.append(sa.or_(c.title.icontains(q, autoescape=True), c.key.icontains(q, autoescape=True)))
+    if before:
+        where.append(sa.or_(c.updated_at < before[0], sa.and_(c.updated_at == before[0], c.id < before[1])))
+    rows = tx.rows(sa.select(*session_columns).where(*where).order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
+    return [session_of(row) for row in rows]
+
+
+def is_screen(address: str) -> bool:
+    """Say whether the stored message is itself the delivery to this address."""
+    return channel_of(address) in SCREENS

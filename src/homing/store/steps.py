@@ -1,0 +1,63 @@
+"""Steps of a turn. Each write first holds the turn under its fence; whoever holds the fence numbers the steps."""
+
+import sqlalchemy as sa
+
+from homing.model.turns import Step
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.rows import step_columns, step_of
+
+
+def kept(tx: Tx, turn_id: str) -> list[Step]:
+    """Read a turn's steps in order. A take-over reads them only after its own fence is committed."""
+    rows = tx.rows(sa.select(*step_columns).where(t.step.c.turn_id == turn_id).order_by(t.step.c.n))
+    return [step_of(row) for row in rows]
+
+
+def begin_step(tx: Tx, turn_id: str, n: int, *, kind: str, name: str, key: str, args: str | None) -> None:
+    """Record that a call is about to be made, before it is made."""
+    tx.run(
+        sa.insert(t.step).values(
+            turn_id=turn_id, n=n, kind=kind, name=name, key=key, state="begun", args=args, begun_at=tx.now()
+        )
+    )
+
+
+def finish_step(tx: Tx, turn_id: str, *, kind: str, key: str, result: str, failed: bool, duration_ms: int) -> bool:
+    """Record what a begun call gave; False when no such step was begun."""
+    done = tx.run(
+        sa.update(t.step)
+        .where(t.step.c.turn_id == turn_id, t.step.c.kind == kind, t.step.c.key == key, t.step.c.state == "begun")
+        .values(state="done", result=result, failed=failed, duration_ms=duration_ms, done_at=tx.now())
+    )
+    return done == 1
+
+
+def add_step(
+    tx: Tx,
+    turn_id: str,
+    n: int,
+    *,
+    kind: str,
+    name: str,
+    key: str,
+    args: str | None = None,
+    result: str,
+    failed: bool = False,
+    duration_ms: int = 0,
+    input_tokens: int = 0,
+    output_tokens: int = 0,
+) -> None:
+    """Record a call that was made and done in one, or that does no harm when made again."""
+    now = tx.now()
+    tx.run(
+        sa.insert(t.step).values(
+            turn_id=turn_id, n=n, kind=kind, name=name, key=key, state="done", args=args, result=result, failed=failed,
+            duration_ms=duration_ms, input_tokens=input_tokens, output_tokens=output_tokens, begun_at=now, done_at=now,
+        )
+    )  # fmt: skip
+
+
+def made_progress(tx: Tx, turn_id: str) -> None:
+    """A new step is there: attempts are counted anew."""
+    tx.run(sa.update(t.turn).where(t.turn.c.id == turn_id, t.turn.c.attempts > 1).values(attempts=1))
