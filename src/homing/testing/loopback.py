@@ -76,7 +76,7 @@ class LoopbackServer:
     def __init__(self, serve: Serve, *, port: int = 0) -> None:
         self._serve = serve
         self._port = port
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop
         self._connections: set[_Connection] = set()
         self._thread = threading.Thread(target=self._run, name="homing-loopback", daemon=True)
         self._listener: asyncio.Server | None = None
@@ -84,8 +84,13 @@ class LoopbackServer:
 
     def start(self) -> None:
         """Listen; the url is known afterwards."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        try:
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        except OSError:
+            self._stop_loop()
+            raise
 
     def call(self, deed: Callable[[], object]) -> None:
         """Do something in the server's own thread, and return when it is done."""
@@ -98,6 +103,9 @@ class LoopbackServer:
     def close(self) -> None:
         """Stop listening and drop every connection."""
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._stop_loop()
+
+    def _stop_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 

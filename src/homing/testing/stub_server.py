@@ -169,10 +169,10 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="append every request to this file, as JSON lines")
     parser.add_argument("--script", type=Path, help="what to answer, as JSON")
     options = parser.parse_args()
-    stub = StubModelServer(port=options.port, log=options.log)
+    script = Script()
     if options.script:
-        ScriptFile.model_validate_json(options.script.read_bytes()).write_to(stub.script)
-    with stub:
+        ScriptFile.model_validate_json(options.script.read_bytes()).write_to(script)
+    with StubModelServer(port=options.port, log=options.log, script=script) as stub:
         run_until_told({"url": stub.url, "openai_url": stub.openai_url, "anthropic_url": stub.anthropic_url})
 
 

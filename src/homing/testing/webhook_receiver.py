@@ -164,9 +164,9 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="append every request to this file, as JSON lines")
     parser.add_argument("--answers", default="", help="how to answer the first requests: 500,404,hang,close")
     options = parser.parse_args()
-    receiver = WebhookReceiver(port=options.port, log=options.log)
-    receiver.answer(*_read_hows(word for word in options.answers.split(",") if word))
-    with receiver:
+    hows = _read_hows(word for word in options.answers.split(",") if word)
+    with WebhookReceiver(port=options.port, log=options.log) as receiver:
+        receiver.answer(*hows)
         run_until_told({"url": receiver.url})
 
 

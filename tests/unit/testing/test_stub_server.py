@@ -115,6 +115,11 @@ def test_the_log_file_has_a_line_at_arrival_and_one_at_the_end(tmp_path: Path) -
     assert lines[0]["at"] < lines[1]["at"]
 
 
+def test_a_taken_port_is_refused_at_once(stub: StubModelServer) -> None:
+    with pytest.raises(OSError, match="address already in use"):
+        StubModelServer(port=int(stub.url.rpartition(":")[2])).start()
+
+
 def test_the_environment_points_both_clients_here(stub: StubModelServer) -> None:
     environment = stub.environment()
     assert environment["OPENAI_BASE_URL"] == stub.url + "/v1"
