@@ -1,0 +1,168 @@
+"""A schedule as an object, in every spelling people and programs use; phrases go to the grammar.
+
+Known: at/atMs, every/everyMs/every_seconds with anchor/anchorMs, cron/expr/cron_expr, tz/timezone, when/text.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from difflib import get_close_matches
+
+from homing.model.errors import Invalid
+from homing.model.schedules import zones
+from homing.model.schedules.expression import normalised
+from homing.model.schedules.lengths import checked_length, read_length
+from homing.model.schedules.phrases import Reading, read_when
+from homing.model.schedules.points import from_epoch_ms, whole_ms
+from homing.model.schedules.refusals import unreadable
+from homing.model.schedules.values import At, Cron, Every
+
+# Keys are compared without case, dashes and underscores: everyMs, every_ms and every-ms are one.
+KINDS = {
+    "at": "at",
+    "atms": "at",
+    "every": "every",
+    "everyms": "every",
+    "everyseconds": "every",
+    "cron": "cron",
+    "expr": "cron",
+    "cronexpr": "cron",
+    "when": "when",
+    "text": "when",
+}
+OTHERS = {"anchor": "anchor", "anchorms": "anchor", "tz": "tz", "timezone": "tz", "kind": "kind"}
+SHOWN = "at, at_ms, every, every_ms, every_seconds, anchor, anchor_ms, cron, expr, cron_expr, when, tz, kind".split(
+    ", "
+)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+def read_schedule(raw: Mapping[str, object] | str, *, now: datetime, zone: str) -> Reading:
+    """Read a schedule object or a phrase; `zone` counts where none is named."""
+    if isinstance(raw, str):
+        return read_when(raw, now=now, zone=zone)
+    given = _given(raw)
+    tz = zones.check_zone(_text(given["tz"], "schedule.tz"), field="schedule.tz") if "tz" in given else zone
+    kind, key, value = _the_one(given)
+    if "anchor" in given and kind != "every":
+        raise Invalid(f"An anchor belongs to 'every', not to '{kind}'.", field="schedule.anchor", code="unknown_field")
+    match kind:
+        case "at":
+            return _at(key, value, now=now, zone=tz)
+        case "every":
+            return _every(key, value, given.get("anchor"), now=now, zone=tz)
+        case "cron":
+            return Reading(schedule=Cron(cron=normalised(_text(value, "schedule.cron")), tz=zones.check_zone(tz)))
+        case _:
+            return read_when(_text(value, "schedule.when"), now=now, zone=tz)
+
+
+def _given(raw: Mapping[str, object]) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for key, value in raw.items():
+        plain = re.sub(r"[_-]", "", key).lower()
+        if plain not in KINDS and plain not in OTHERS:
+            near = get_close_matches(key, SHOWN, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"Known are: {', '.join(SHOWN)}."
+            raise Invalid(f"A schedule has no field '{key}'. {hint}", field=f"schedule.{key}", code="unknown_field")
+        if value is None or value == "":
+            continue
+        name = OTHERS.get(plain, plain)
+        if name in given and given[name] != value:
+            raise Invalid(
+                f"'{key}' is given twice with different values.", field=f"schedule.{key}", code="schedule_twice"
+            )
+        given[name] = value
+    return given
+
+
+def _the_one(given: Mapping[str, object]) -> tuple[str, str, object]:
+    found = [(KINDS[key], key, value) for key, value in given.items() if key in KINDS]
+    if len(found) > 1:
+        named = " and ".join(f"'{key}'" for _, key, _ in found)
+        raise Invalid(f"{named} are two schedules; give one of them.", field="schedule", code="schedule_twice")
+    kind = _kind(given)
+    if not found:
+        wanted = {"at": "at", "every": "every_ms", "cron": "cron"}.get(kind or "", "at, every_ms or cron")
+        raise Invalid(
+            f"The schedule has no {wanted}.", field=f"schedule.{wanted}" if kind else "schedule", code="missing"
+        )
+    if kind not in (None, found[0][0]):
+        raise Invalid(
+            f"The kind is '{kind}', but '{found[0][1]}' is given; make them agree.",
+            field="schedule.kind",
+            code="schedule_twice",
+        )
+    return found[0]
+
+
+def _kind(given: Mapping[str, object]) -> str | None:
+    if "kind" not in given:
+        return None
+    kind = _text(given["kind"], "schedule.kind").lower()
+    if kind not in ("at", "every", "cron"):
+        raise Invalid(
+            f"'{kind}' is no kind of schedule: use at, every or cron.", field="schedule.kind", code="out_of_range"
+        )
+    return kind
+
+
+def _at(key: str, value: object, *, now: datetime, zone: str) -> Reading:
+    number = _number(value)
+    if number is not None:
+        return Reading(schedule=At(at=from_epoch_ms(number, field="schedule.at"), tz=zones.check_zone(zone)))
+    if key == "atms":
+        raise _wrong(value, "schedule.at_ms", "milliseconds since 1970, such as 1795000000000")
+    reading = read_when(_text(value, "schedule.at"), now=now, zone=zone)
+    if not isinstance(reading.schedule, At):
+        raise Invalid(f"'{value}' repeats, but 'at' is one time; use 'when'.", field="schedule.at", code="wrong_type")
+    return reading
+
+
+def _every(key: str, value: object, anchor: object, *, now: datetime, zone: str) -> Reading:
+    number = _number(value)
+    field = {"every": "schedule.every", "everyms": "schedule.every_ms"}.get(key, "schedule.every_seconds")
+    if number is not None:
+        ms: float | None = number * 1000 if key == "everyseconds" else number
+    elif key == "every":
+        ms = read_length(" ".join(_text(value, field).lower().split()).removeprefix("every "))
+    else:
+        raise _wrong(value, field, "a number")
+    if ms is None:
+        raise unreadable(f"'{value}' is not a duration.", field=field, examples=("30m", "2 hours", "1d"))
+    every_ms = checked_length(ms, field=field, shown=f"'{value}'")
+    tz = zones.check_zone(zone)
+    return Reading(schedule=Every(every_ms=every_ms, anchor=_anchor(anchor, now=now, zone=tz), tz=tz))
+
+
+def _anchor(value: object, *, now: datetime, zone: str) -> datetime:
+    if value is None:
+        return whole_ms(now)
+    number = _number(value)
+    if number is not None:
+        return from_epoch_ms(number, field="schedule.anchor")
+    read = read_when(_text(value, "schedule.anchor"), now=now, zone=zone).schedule
+    if not isinstance(read, At):
+        raise _wrong(value, "schedule.anchor", "one time, such as 2026-11-20T18:00")
+    return read.at
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) and len(value) < 40 else None
+    if isinstance(value, int | float) and math.isfinite(value):
+        return value
+    return None
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(value, field, "text")
+    return value
+
+
+def _wrong(value: object, field: str, wanted: str) -> Invalid:
+    return Invalid(f"{field} is {value!r:.60}, but must be {wanted}.", field=field, code="wrong_type")
