@@ -1,0 +1,134 @@
+"""Earlier turns as a model sees them: kept as messages, measured, fitted into a budget, and folded into a summary."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from homing.agent.choice import OFFLINE
+from homing.agent.model_calls import stream
+from homing.agent.models import Models
+from homing.agent.text import cut
+
+# Scripts in which about every character is a token of its own.
+_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_PART_TOKENS = 4
+_FILE_TOKENS = 1000
+_SUMMARY_PART_BYTES = 4000
+
+SUMMARY_INSTRUCTIONS = """\
+You keep the memory of a conversation whose older part no longer fits. Write a summary that lets an assistant go on \
+without it: who the person is, what they want and like, what was decided, promised, scheduled or left open, with \
+names, dates and ids as they were. Keep everything of the earlier summary that still holds. Plain sentences, at most \
+400 words, no preface."""
+OFFLINE_SUMMARY = (
+    "(Earlier messages of this conversation were left out here: without a model they cannot be summarised.)"
+)
+
+
+def dump(messages: Sequence[ModelMessage]) -> str:
+    """Write messages as JSON text."""
+    return ModelMessagesTypeAdapter.dump_json(list(messages)).decode()
+
+
+def load(text: str) -> list[ModelMessage]:
+    """Read what `dump` wrote."""
+    return ModelMessagesTypeAdapter.validate_json(text)
+
+
+def dump_response(response: ModelResponse) -> str:
+    """Write one response as JSON text."""
+    return dump([response])
+
+
+def load_response(text: str) -> ModelResponse:
+    """Read what `dump_response` wrote."""
+    [response] = load(text)
+    assert isinstance(response, ModelResponse)
+    return response
+
+
+def with_opening(messages: Sequence[ModelMessage], opening: str) -> list[ModelMessage]:
+    """Give a turn's messages as history may show them: its readable opening in place of the prompt."""
+    if not messages or not isinstance(messages[0], ModelRequest):
+        return list(messages)
+    first = messages[0]
+    rest = first.parts[1:] if first.parts and isinstance(first.parts[0], UserPromptPart) else first.parts
+    return [replace(first, parts=[UserPromptPart(opening), *rest], instructions=None), *messages[1:]]
+
+
+def estimate_tokens(messages: Sequence[ModelMessage]) -> int:
+    """Estimate what messages cost: a quarter of a token a character, a whole one in Chinese, Japanese and Korean."""
+    return sum(_PART_TOKENS + _tokens(part) for message in messages for part in message.parts)
+
+
+def fit(
+    turns: Sequence[Sequence[ModelMessage]], budget: int
+) -> tuple[list[Sequence[ModelMessage]], list[Sequence[ModelMessage]]]:
+    """Split turns, oldest first, into the newest that fit and the older ones that do not. No turn is split."""
+    left = budget
+    for count, turn in enumerate(reversed(turns)):
+        left -= estimate_tokens(turn)
+        if left < 0:
+            return list(turns[len(turns) - count :]), list(turns[: len(turns) - count])
+    return list(turns), []
+
+
+async def summarise(models: Models, model: str, previous: str | None, messages: Sequence[ModelMessage]) -> str:
+    """Fold messages into the running summary with one model call; may raise `ModelFailed`."""
+    if model == OFFLINE:
+        return OFFLINE_SUMMARY
+    text = f"Earlier summary:\n{previous or '(none)'}\n\nMessages since then:\n{transcript(messages)}"
+    request = ModelRequest([UserPromptPart(text)])
+    response = await stream(await models.get(model), models.settings(model), [request], SUMMARY_INSTRUCTIONS)
+    return (response.text or "").strip()
+
+
+def transcript(messages: Sequence[ModelMessage]) -> str:
+    """Write messages as plain lines."""
+    lines = [_line(part) for message in messages for part in message.parts]
+    return "\n".join(cut(line, _SUMMARY_PART_BYTES) for line in lines if line)
+
+
+def _line(part: object) -> str:
+    match part:
+        case UserPromptPart(content=str() as text):
+            return f"User: {text}"
+        case TextPart(content=text):
+            return f"Assistant: {text}"
+        case ToolCallPart():
+            return f"Assistant calls {part.tool_name}: {part.args_as_json_str()}"
+        case ToolReturnPart():
+            return f"{part.tool_name} answers: {part.model_response_str()}"
+        case _:
+            return ""
+
+
+def _tokens(part: object) -> int:
+    match part:
+        case TextPart(content=text) | ThinkingPart(content=text) | UserPromptPart(content=str() as text):
+            return _text_tokens(text)
+        case ToolCallPart():
+            return _text_tokens(part.args_as_json_str())
+        case ToolReturnPart():
+            return _text_tokens(part.model_response_str())
+        case UserPromptPart(content=contents):
+            return sum(_text_tokens(item) if isinstance(item, str) else _FILE_TOKENS for item in contents)
+        case _:
+            return 0
+
+
+def _text_tokens(text: str) -> int:
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    return wide + (len(text) - wide + 3) // 4

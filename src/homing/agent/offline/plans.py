@@ -1,0 +1,27 @@
+"""What a plan is: it asks for tool calls, is sent their results, and ends in what to say."""
+
+from collections.abc import Generator
+from typing import TypeAlias
+
+from homing.agent.offline.scene import Call, Result
+
+Plan: TypeAlias = Generator[list[Call], list[Result], str]
+
+LABEL = "Offline mode (not an AI): "
+
+HELP = """\
+this is what I can do without a model:
+- remind me in 2 minutes to stretch
+- every weekday at 8 say good morning
+- list · pause 2 · resume 2 · cancel 2 · cancel all · skip 2 · run 2 · why 2 · undo · again in 10m
+- remember that the key is under the mat · what did I say about apples · forget apples
+- help
+
+Numbers are those of the last list; names work too. For real conversation set HOMING_MODEL, or a key such as \
+ANTHROPIC_API_KEY or OPENAI_API_KEY, and start again."""
+
+
+def say(text: str) -> Plan:
+    """Say something; no tool is needed."""
+    yield from ()
+    return text
