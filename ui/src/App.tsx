@@ -1,0 +1,103 @@
+// Which page is shown: the sign-in, or the frame with one page in it.
+import { useQueryClient } from "@tanstack/react-query";
+import { Suspense, lazy, useEffect, useState } from "react";
+import { onSignedOut } from "./api/client";
+import { connect, useLine } from "./api/live";
+import { ChatPage } from "./chat/ChatPage";
+import { Frame } from "./Frame";
+import { useKeyboard } from "./keyboard";
+import { Blank, Loading } from "./parts/Blank";
+import { TipProvider } from "./parts/Tip";
+import { Toasts } from "./parts/toasts";
+import { Link, navigate, usePath } from "./router";
+import { SignInPage } from "./SignInPage";
+
+const AutomationsPage = lazy(() => import("./automations/AutomationsPage"));
+const AutomationPage = lazy(() => import("./automations/AutomationPage"));
+const EditPage = lazy(() => import("./automations/EditPage"));
+const RunPage = lazy(() => import("./runs/RunPage"));
+const WeekPage = lazy(() => import("./week/WeekPage"));
+const DeliveriesPage = lazy(() => import("./deliveries/DeliveriesPage"));
+const SettingsPage = lazy(() => import("./settings/SettingsPage"));
+
+export function App() {
+  const path = usePath();
+  return (
+    <TipProvider delayDuration={350} skipDelayDuration={150}>
+      {path === "/sign-in" ? <SignInPage /> : <SignedIn path={path} />}
+      <Toasts />
+    </TipProvider>
+  );
+}
+
+function SignedIn({ path }: { path: string }) {
+  const client = useQueryClient();
+  const ready = useHelloOrPatience();
+  useKeyboard();
+
+  useEffect(() => {
+    const forget = onSignedOut(() => {
+      sessionStorage.setItem("homing.next", location.pathname + location.search);
+      client.clear();
+      navigate("/sign-in", { replace: true });
+    });
+    const disconnect = connect(client);
+    return () => {
+      forget();
+      disconnect();
+    };
+  }, [client]);
+
+  return <Frame>{ready && <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>}</Frame>;
+}
+
+const PATIENCE_MS = 700;
+
+/** Lists are asked for after the stream's hello, so nothing falls between; but a slow hello holds up no page. */
+function useHelloOrPatience(): boolean {
+  const line = useLine();
+  const [patient, setPatient] = useState(true);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setPatient(false), PATIENCE_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return line !== "connecting" || !patient;
+}
+
+function pageAt(path: string) {
+  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const [room, id, more] = parts;
+  if (room === undefined) return <ChatPage sessionKey={null} home />;
+  if (room === "chat" && parts.length <= 2) return <ChatPage sessionKey={id ?? null} key={id ?? "new"} />;
+  if (room === "automations") {
+    if (id === undefined) return <AutomationsPage />;
+    if (id === "new" && more === undefined) return <EditPage jobId={null} />;
+    if (more === "edit") return <EditPage jobId={id} key={id} />;
+    if (more === undefined) return <AutomationPage jobId={id} key={id} />;
+  }
+  if (room === "runs" && id !== undefined && more === undefined) return <RunPage runId={id} key={id} />;
+  if (parts.length === 1) {
+    if (room === "week") return <WeekPage />;
+    if (room === "deliveries") return <DeliveriesPage />;
+    if (room === "settings") return <SettingsPage />;
+  }
+  return <NotHere />;
+}
+
+function PageLoading() {
+  return (
+    <div className="page">
+      <Loading />
+    </div>
+  );
+}
+
+function NotHere() {
+  return (
+    <Blank icon="search" title="There is no such page">
+      <Link to="/" className="link">
+        Go to your conversations
+      </Link>
+    </Blank>
+  );
+}

@@ -1,0 +1,145 @@
+// What stands around every page: the side with places and conversations, and on phones a bar at the foot.
+import { type ReactNode, useState } from "react";
+import { useLine } from "./api/live";
+import { useStatus } from "./api/queries";
+import { SessionList } from "./chat/SessionList";
+import { shortcuts, showShortcuts, useShortcutsShown } from "./keyboard";
+import { Icon, type IconName } from "./parts/Icon";
+import { Mark } from "./parts/Mark";
+import { Sheet } from "./parts/Sheet";
+import { Link, usePath } from "./router";
+import { useNow } from "./time/clock";
+
+const places: { to: string; name: string; icon: IconName; rooms: string[] }[] = [
+  { to: "/", name: "Chat", icon: "chat", rooms: ["", "chat"] },
+  { to: "/automations", name: "Automations", icon: "clock", rooms: ["automations", "runs"] },
+  { to: "/week", name: "Week", icon: "week", rooms: ["week"] },
+  { to: "/deliveries", name: "Deliveries", icon: "delivery", rooms: ["deliveries"] },
+  { to: "/settings", name: "Settings", icon: "settings", rooms: ["settings"] },
+];
+
+export function Frame({ children }: { children: ReactNode }) {
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a href="#main" className="sr-only z-50 rounded bg-paper p-3 focus:not-sr-only focus:absolute">
+        Skip to the page
+      </a>
+      <aside className="hidden w-[17rem] flex-none flex-col border-r md:flex" aria-label="Places and conversations">
+        <div className="flex items-center gap-2.5 px-5 pt-5 pb-4">
+          <Mark />
+          <span className="text-[1.05rem] font-semibold tracking-tight">Homing</span>
+        </div>
+        <nav aria-label="Main" className="px-2.5">
+          <Places side />
+        </nav>
+        <div className="mt-4 flex min-h-0 flex-1 flex-col border-t">
+          <SessionList />
+        </div>
+        <Foot />
+      </aside>
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <LineBar />
+        <main id="main" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+          {children}
+        </main>
+      </div>
+      <nav aria-label="Main" className="flex flex-none border-t pb-[env(safe-area-inset-bottom)] md:hidden">
+        <Places />
+      </nav>
+      <Shortcuts />
+    </div>
+  );
+}
+
+function Places({ side = false }: { side?: boolean }) {
+  const room = usePath().split("/")[1] ?? "";
+  const status = useStatus().data;
+  const attention: Record<string, number> = { "/automations": status?.jobs.attention ?? 0, "/deliveries": status?.deliveries.dead ?? 0 };
+  return places.map(({ to, name, icon, rooms }) => {
+    const here = rooms.includes(room);
+    const count = attention[to] ?? 0;
+    const look = side
+      ? `flex items-center gap-3 rounded-md px-2.5 py-1.5 ${here ? "bg-hover font-semibold" : "text-mute hover:bg-tint hover:text-ink"}`
+      : `relative flex min-w-0 flex-1 flex-col items-center gap-0.5 py-1.5 text-[0.73rem] ${here ? "font-semibold text-ink" : "text-mute"}`;
+    return (
+      <Link key={to} to={to} className={look} aria-current={here ? "page" : undefined}>
+        <Icon name={icon} size={side ? 18 : 20} />
+        <span className="truncate">{name}</span>
+        {count > 0 && <Count count={count} side={side} of={name} />}
+      </Link>
+    );
+  });
+}
+
+function Count({ count, side, of }: { count: number; side: boolean; of: string }) {
+  const place = side ? "ml-auto" : "absolute top-0.5 left-1/2 ml-2";
+  return (
+    <span className={`rounded-full bg-bad px-1.5 text-[0.73rem] leading-[1.15rem] font-semibold text-paper ${place}`}>
+      {count > 99 ? "99+" : count}
+      <span className="sr-only">{of === "Deliveries" ? " undelivered" : " need you"}</span>
+    </span>
+  );
+}
+
+function Foot() {
+  return (
+    <div className="flex items-center justify-between border-t py-1.5 pr-2 pl-5 text-[0.83rem] text-mute">
+      <ServerClock />
+      <button type="button" className="icon-button" aria-label="Keyboard shortcuts" onClick={() => showShortcuts(true)}>
+        <Icon name="keyboard" />
+      </button>
+    </div>
+  );
+}
+
+/** The server's clock, for it is the one that fires. */
+function ServerClock() {
+  const now = useNow();
+  const zone = useStatus().data?.timezone;
+  if (!zone) return <span />;
+  return (
+    <span aria-label="The server's clock">
+      {new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(now)} <span className="zone">{zone}</span>
+    </span>
+  );
+}
+
+/** A lost line is said once it lasts, not at every blink. */
+function LineBar() {
+  const line = useLine();
+  const [since, setSince] = useState<{ line: string; at: number }>({ line, at: performance.now() });
+  useNow();
+  if (since.line !== line) setSince({ line, at: performance.now() });
+  if (line === "live" || performance.now() - since.at < 1200) return null;
+  return (
+    <div role="status" className="flex items-center justify-center gap-2 bg-wait-tint px-4 py-1 text-[0.87rem] text-wait">
+      <svg viewBox="0 0 12 12" width="11" height="11" aria-hidden="true">
+        <circle className="turning" cx="6" cy="6" r="4.500" fill="none" stroke="currentColor" strokeWidth="1.600" strokeDasharray="18 10" />
+      </svg>
+      {line === "lost" ? "The server is out of reach. Reconnecting; nothing is lost." : "Connecting to the server."}
+    </div>
+  );
+}
+
+function Shortcuts() {
+  const shown = useShortcutsShown();
+  if (!shown) return null;
+  return (
+    <Sheet title="Keyboard" onClose={() => showShortcuts(false)}>
+      <dl className="divide-y">
+        {shortcuts.map(([keys, does]) => (
+          <div key={keys} className="flex items-center gap-4 py-1.5">
+            <dt className="w-28 flex-none">
+              {keys.split(" ").map((key) => (
+                <kbd key={key} className="mr-1 rounded border px-1.5 py-0.5 font-mono text-[0.83rem]">
+                  {key}
+                </kbd>
+              ))}
+            </dt>
+            <dd className="text-mute">{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Sheet>
+  );
+}

@@ -1,0 +1,110 @@
+// The door. A link's code lies in the fragment, where no server log or preview ever sees it; it is used once and wiped.
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { sentenceOf } from "./api/client";
+import { signIn } from "./api/operations";
+import { Mark } from "./parts/Mark";
+import { navigate } from "./router";
+
+function enter() {
+  const next = sessionStorage.getItem("homing.next");
+  sessionStorage.removeItem("homing.next");
+  navigate(next && !next.startsWith("/sign-in") ? next : "/", { replace: true });
+}
+
+function takeCode(): string | null {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code) history.replaceState(null, "", "/sign-in");
+  return code;
+}
+
+export function SignInPage() {
+  const [refused, setRefused] = useState<string | null>(null);
+  const [code] = useState(takeCode);
+  const [waiting, setWaiting] = useState(code !== null);
+  const used = useRef(false);
+
+  useEffect(() => {
+    if (!code || used.current) return;
+    used.current = true; // A code works once, and React may run an effect twice.
+    signIn({ code }).then(enter, (error: unknown) => {
+      setRefused(sentenceOf(error));
+      setWaiting(false);
+    });
+  }, [code]);
+
+  if (waiting)
+    return (
+      <Door>
+        <p role="status" className="text-mute">
+          Signing you in.
+        </p>
+      </Door>
+    );
+  return (
+    <Door>
+      <TokenForm refused={refused} setRefused={setRefused} />
+    </Door>
+  );
+}
+
+function TokenForm({ refused, setRefused }: { refused: string | null; setRefused: (sentence: string | null) => void }) {
+  const [token, setToken] = useState("");
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setRefused(null);
+    try {
+      await signIn({ token: token.trim() });
+      enter();
+    } catch (error) {
+      setRefused(sentenceOf(error));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form onSubmit={(event) => void submit(event)} className="flex w-full flex-col gap-3">
+      <p className="text-mute">
+        Run <code className="rounded bg-hover px-1.5 py-0.5 font-mono text-[0.9em] text-ink">homing open</code> on the machine where Homing runs: it gives a fresh link that signs
+        you in. Or enter a token.
+      </p>
+      <label className="mt-2 flex flex-col gap-1">
+        <span className="text-[0.87rem] font-semibold">Token</span>
+        <input
+          className="field font-mono"
+          type="password"
+          name="token"
+          autoComplete="current-password"
+          autoFocus
+          required
+          value={token}
+          aria-invalid={refused !== null}
+          aria-describedby={refused ? "refused" : undefined}
+          onChange={(event) => setToken(event.target.value)}
+        />
+      </label>
+      {refused && (
+        <p id="refused" role="alert" className="text-[0.93rem] text-bad">
+          {refused}
+        </p>
+      )}
+      <button type="submit" className="button" data-look="main" disabled={busy || token.trim() === ""}>
+        {busy ? "Signing in" : "Sign in"}
+      </button>
+    </form>
+  );
+}
+
+function Door({ children }: { children: ReactNode }) {
+  return (
+    <main className="flex h-dvh flex-col items-center justify-center px-6">
+      <div className="flex w-full max-w-[22rem] flex-col items-start gap-5">
+        <Mark size={44} />
+        <h1>Homing</h1>
+        {children}
+      </div>
+    </main>
+  );
+}

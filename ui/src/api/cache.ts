@@ -1,0 +1,133 @@
+// Puts what the stream brings in place of what the page has. A thing nobody looks at is not kept.
+import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+import type { Delivery, Job, Message, Page, Run, Session } from "./types";
+
+type Pages<T> = InfiniteData<Page<T>>;
+export type Transcript = { items: Message[]; older: string | null };
+
+export const keys = {
+  status: ["status"] as const,
+  me: ["me"] as const,
+  sessions: ["sessions"] as const,
+  session: (key: string) => ["session", key] as const,
+  messages: (key: string) => ["messages", key] as const,
+  jobs: ["jobs"] as const,
+  job: (id: string) => ["job", id] as const,
+  runs: ["runs"] as const,
+  run: (id: string) => ["run", id] as const,
+  deliveries: ["deliveries"] as const,
+};
+
+export function placeSession(client: QueryClient, session: Session) {
+  const gone = session.deleted_at !== null;
+  client.setQueryData(keys.session(session.key), gone ? undefined : session);
+  const present = inPages<Session>(client, keys.sessions, (old) => old.key === session.key, () => (gone ? null : session));
+  if (!gone && present) byActivity(client);
+  if (!gone && !present) ask(client, keys.sessions);
+}
+
+/** Newest activity first, across the pages that are loaded. */
+function byActivity(client: QueryClient) {
+  client.setQueriesData<Pages<Session>>({ queryKey: keys.sessions }, (data) => {
+    if (!data) return data;
+    const active = (session: Session) => Date.parse(session.last_message?.created_at ?? session.created_at);
+    const all = data.pages.flatMap((page) => page.items).sort((a, b) => active(b) - active(a));
+    let from = 0;
+    const pages = data.pages.map((page) => ({ ...page, items: all.slice(from, (from += page.items.length)) }));
+    return { ...data, pages };
+  });
+}
+
+export function placeMessage(client: QueryClient, message: Message) {
+  client.setQueryData<Transcript>(keys.messages(message.session_key), (data) => data && { ...data, items: merge(data.items, [message]) });
+}
+
+/** Both lists in seq order, each seq once, the newer copy kept. */
+export function merge(have: Message[], more: Message[]): Message[] {
+  const last = have.at(-1);
+  const first = more[0];
+  if (!last || (first && first.seq > last.seq)) return have.concat(more);
+  const bySeq = new Map(have.map((message) => [message.seq, message]));
+  for (const message of more) bySeq.set(message.seq, message);
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+export function placeJob(client: QueryClient, job: Job) {
+  const gone = job.removed_at !== null;
+  client.setQueryData<Job>(keys.job(job.id), (old) => (old || !gone ? { ...job, recent: job.recent ?? old?.recent } : old));
+  let moved = false;
+  const present = inPages<Job>(
+    client,
+    keys.jobs,
+    (old) => old.id === job.id,
+    (old) => {
+      moved ||= old.status !== job.status;
+      return gone ? null : { ...job, recent: job.recent ?? old.recent };
+    },
+  );
+  if (moved || (!gone && !present)) ask(client, keys.jobs);
+  ask(client, ["upcoming"], 1000);
+  ask(client, keys.status);
+}
+
+export function placeRun(client: QueryClient, run: Run) {
+  // Lists and events leave out the prompt, the error and the steps: what was read once is not thrown away.
+  client.setQueryData<Run>(keys.run(run.id), (old) => old && { ...old, ...run });
+  const finished = !["queued", "running"].includes(run.state);
+  if (finished) ask(client, keys.run(run.id));
+  const present = inPages<Run>(client, keys.runs, (old) => old.id === run.id, (old) => ({ ...old, ...run }));
+  if (!present) ask(client, keys.runs);
+  const recent = { id: run.id, scheduled_for: run.scheduled_for, state: run.state, reason: run.reason };
+  inPages<Job>(
+    client,
+    keys.jobs,
+    (old) => old.id === run.job_id && old.recent !== undefined,
+    (old) => ({ ...old, recent: [recent, ...(old.recent ?? []).filter((other) => other.id !== run.id)].slice(0, 30) }),
+  );
+  ask(client, ["why"], 1000);
+  ask(client, keys.status, 1000);
+}
+
+export function placeDelivery(client: QueryClient, delivery: Delivery) {
+  const present = inPages<Delivery>(client, keys.deliveries, (old) => old.id === delivery.id, (old) => ({ ...old, ...delivery }));
+  if (!present) ask(client, keys.deliveries);
+  client.setQueryData<Transcript>(keys.messages(delivery.session_key), (data) => {
+    if (!data) return data;
+    const items = data.items.map((message) => (message.seq === delivery.seq ? withDelivery(message, delivery) : message));
+    return { ...data, items };
+  });
+  ask(client, keys.status, 1000);
+}
+
+function withDelivery(message: Message, { id, address, state, attempts, error }: Delivery): Message {
+  const others = message.deliveries.filter((other) => other.id !== id);
+  return { ...message, deliveries: [...others, { id, address, state, attempts, error }] };
+}
+
+/** Change the matching item in every loaded list of that kind; null takes it out. Says whether there was one. */
+function inPages<T>(client: QueryClient, key: readonly string[], match: (item: T) => boolean, change: (item: T) => T | null): boolean {
+  let found = false;
+  client.setQueriesData<Pages<T>>({ queryKey: key }, (data) => {
+    if (!data?.pages.some((page) => page.items.some(match))) return data;
+    found = true;
+    const pages = data.pages.map((page) => ({
+      ...page,
+      items: page.items.flatMap((item) => (match(item) ? [change(item)].filter((kept) => kept !== null) : [item])),
+    }));
+    return { ...data, pages };
+  });
+  return found;
+}
+
+const asked = new Map<string, number>();
+
+/** Ask the server again, once for a burst of events. */
+export function ask(client: QueryClient, key: readonly string[], afterMs = 250) {
+  const name = key.join(" ");
+  if (asked.has(name)) return;
+  const timer = window.setTimeout(() => {
+    asked.delete(name);
+    void client.invalidateQueries({ queryKey: key });
+  }, afterMs);
+  asked.set(name, timer);
+}

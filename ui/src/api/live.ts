@@ -1,0 +1,164 @@
+// The one stream of a tab. It places what arrives, keeps the text of answers in progress, and says how the line is.
+import type { QueryClient } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { setServerTime } from "../time/clock";
+import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
+import { tellSignedOut } from "./client";
+import type { Delivery, Job, Message, Run, Session } from "./types";
+
+export type Line = "connecting" | "live" | "lost";
+export type LiveStep = { n: number; kind: "model" | "tool"; name: string; state: "started" | "finished"; duration_ms: number | null };
+export type LiveTurn = { turnId: string; attempt: number; text: string; steps: LiveStep[] };
+
+type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
+type StepEvent = LiveStep & { session_key: string; turn_id: string };
+
+let line: Line = "connecting";
+const turns = new Map<string, LiveTurn>();
+const listeners = new Set<() => void>();
+const arrivals = new Set<(message: Message) => void>();
+
+function tell() {
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export const useLine = () => useSyncExternalStore(subscribe, () => line);
+export const useLiveTurn = (key: string) => useSyncExternalStore(subscribe, () => turns.get(key));
+
+/** Hear of each message as it comes in over the stream (not of those fetched). */
+export function onArrival(listener: (message: Message) => void) {
+  arrivals.add(listener);
+  return () => void arrivals.delete(listener);
+}
+
+function setLine(next: Line) {
+  if (line === next) return;
+  line = next;
+  tell();
+}
+
+// Text comes in many small pieces; the screen is told once a frame.
+let frame = 0;
+function tellSoon() {
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    tell();
+  });
+}
+
+function turnOf(event: { session_key: string; turn_id: string }, attempt: number): LiveTurn {
+  const have = turns.get(event.session_key);
+  return have?.turnId === event.turn_id ? have : { turnId: event.turn_id, attempt, text: "", steps: [] };
+}
+
+function onText(event: TextEvent) {
+  const turn = turnOf(event, event.attempt);
+  const fresh = event.whole || event.attempt !== turn.attempt;
+  turns.set(event.session_key, { ...turn, attempt: event.attempt, text: fresh ? event.text : turn.text + event.text });
+  tellSoon();
+}
+
+function onStep(event: StepEvent) {
+  const turn = turnOf(event, 1);
+  const steps = [...turn.steps.filter((step) => step.n !== event.n || step.kind !== event.kind), event];
+  // Text before a tool call is not the answer yet, but it is what the person reads: keep it until new text comes.
+  turns.set(event.session_key, { ...turn, steps });
+  tellSoon();
+}
+
+function onMessage(client: QueryClient, message: Message) {
+  // The closing is what counts: from here on it stands in the transcript, and the live text goes.
+  if (message.role === "assistant" && turns.get(message.session_key)?.turnId === message.turn_id) turns.delete(message.session_key);
+  placeMessage(client, message);
+  for (const listener of arrivals) listener(message);
+  tellSoon();
+}
+
+function onSession(client: QueryClient, session: Session) {
+  const live = turns.get(session.key);
+  if (live && session.turn?.id !== live.turnId) turns.delete(session.key);
+  placeSession(client, session);
+  tellSoon();
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8000;
+const NAP_MS = 40_000;
+
+/** Hold the stream open until the returned function is called. */
+export function connect(client: QueryClient): () => void {
+  let source: EventSource | undefined;
+  let retry: number | undefined;
+  let waitMs = FIRST_WAIT_MS;
+  let greeted = false;
+  let awakeAt = Date.now();
+
+  function hear<T>(noun: string, place: (object: T) => void) {
+    source?.addEventListener(noun, (event) => place(JSON.parse((event as MessageEvent<string>).data) as T));
+  }
+
+  function open() {
+    window.clearTimeout(retry);
+    source?.close();
+    source = new EventSource("/api/events");
+    hear<{ server_time: string; resumed: boolean }>("hello", (hello) => {
+      waitMs = FIRST_WAIT_MS;
+      setServerTime(hello.server_time);
+      turns.clear();
+      setLine("live");
+      if (!hello.resumed) void client.invalidateQueries({ predicate: (query) => !greeted ? query.state.data !== undefined : true });
+      greeted = true;
+    });
+    hear<Message>("message", (message) => onMessage(client, message));
+    hear<Session>("session", (session) => onSession(client, session));
+    hear<Job>("job", (job) => placeJob(client, job));
+    hear<Run>("run", (run) => placeRun(client, run));
+    hear<Delivery>("delivery", (delivery) => placeDelivery(client, delivery));
+    hear<TextEvent>("text", onText);
+    hear<StepEvent>("step", onStep);
+    source.onerror = lost;
+  }
+
+  function lost() {
+    source?.close();
+    setLine("lost");
+    window.clearTimeout(retry);
+    retry = window.setTimeout(() => void again(), waitMs);
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+  }
+
+  /** An event source cannot tell "signed out" from "gone", so one plain question comes first. */
+  async function again() {
+    try {
+      const response = await fetch("/api/me", { credentials: "same-origin" });
+      if (response.status === 401) return tellSignedOut();
+      if (response.ok) return open();
+    } catch {
+      // Still away; the next try is already longer off.
+    }
+    lost();
+  }
+
+  /** After a nap the line may be dead without anybody having said so. */
+  const watch = window.setInterval(() => {
+    const slept = Date.now() - awakeAt > NAP_MS;
+    awakeAt = Date.now();
+    if (slept) open();
+  }, 10_000);
+
+  const online = () => void (line === "lost" && again());
+  window.addEventListener("online", online);
+  open();
+  return () => {
+    window.removeEventListener("online", online);
+    window.clearInterval(watch);
+    window.clearTimeout(retry);
+    source?.close();
+    setLine("connecting");
+  };
+}

@@ -1,0 +1,68 @@
+// What a person can do to an automation from a list, a card or a page. Each says what happened and offers the way back.
+import { useQueryClient } from "@tanstack/react-query";
+import { ask, placeJob, placeRun } from "../api/cache";
+import { Refusal } from "../api/client";
+import * as ops from "../api/operations";
+import type { Job } from "../api/types";
+import { complain, toast } from "../parts/toasts";
+import { navigate, pathTo } from "../router";
+import { nowMs } from "../time/clock";
+import { stampOf } from "../time/format";
+
+export function useJobActions() {
+  const client = useQueryClient();
+
+  const undo = (changed: Job) => async () => {
+    placeJob(client, await ops.undoJob(changed.id, changed.revision));
+    toast({ text: `Taken back: ${changed.name}` });
+  };
+
+  /** Do it, put the answer in place, tell it, and offer to undo it. */
+  async function change(deed: Promise<Job>, tell: (job: Job) => string): Promise<Job | null> {
+    try {
+      const job = await deed;
+      placeJob(client, job);
+      toast({ text: tell(job), undo: undo(job) });
+      return job;
+    } catch (error) {
+      complain(error);
+      return null;
+    }
+  }
+
+  return {
+    pause: (job: Job) => change(ops.disableJob(job.id), () => `Paused: ${job.name}`),
+    resume: (job: Job) => change(ops.enableJob(job.id), (now) => `Resumed: ${job.name}${nextOf(now)}`),
+    skip: (job: Job) => change(ops.skipJob(job.id), (now) => `Next run skipped: ${job.name}${nextOf(now)}`),
+    remove: (job: Job) => change(ops.removeJob(job.id), () => `Deleted: ${job.name}`),
+
+    async undoChange(id: string, revision: number, name: string) {
+      try {
+        placeJob(client, await ops.undoJob(id, revision));
+        toast({ text: `Taken back: ${name}` });
+        ask(client, ["job", id]);
+      } catch (error) {
+        complain(error);
+      }
+    },
+
+    async runNow(job: Job) {
+      try {
+        const run = await ops.runJob(job.id);
+        placeRun(client, run);
+        toast({ text: `${run.waiting_for ? "Waiting to run" : "Running"}: ${job.name}`, link: { to: pathTo.run(run.id), text: "Show" } });
+      } catch (error) {
+        if (error instanceof Refusal && error.code === "already_running" && error.problem.run_id)
+          toast({ text: `Already running: ${job.name}`, link: { to: pathTo.run(error.problem.run_id), text: "Show" } });
+        else complain(error);
+      }
+    },
+
+    clone: (job: Job) => navigate(`/automations/new?from=${encodeURIComponent(job.id)}`),
+  };
+}
+
+function nextOf(job: Job): string {
+  const [first] = job.next;
+  return first ? `. Next: ${stampOf(Date.parse(first), job.schedule.tz ?? "UTC", nowMs())} ${job.schedule.tz ?? "UTC"}` : "";
+}

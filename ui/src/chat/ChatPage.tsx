@@ -1,0 +1,168 @@
+// One conversation, or the beginning of one: the first message makes it.
+import { useEffect, useState } from "react";
+import { Refusal } from "../api/client";
+import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
+import type { Session } from "../api/types";
+import { Blank, Failed, Loading } from "../parts/Blank";
+import { Sheet } from "../parts/Sheet";
+import { useMedia } from "../parts/useMedia";
+import { titleOf } from "../parts/words";
+import { Link, navigate, pathTo, useSearch } from "../router";
+import { ChatHead } from "./ChatHead";
+import { Composer } from "./Composer";
+import { FirstMinute } from "./FirstMinute";
+import { Lane } from "./Lane";
+import { useNotifications } from "./notify";
+import { post, useOutbox } from "./outbox";
+import { Panel } from "./Panel";
+import { Transcript } from "./Transcript";
+
+export function ChatPage({ sessionKey, home = false }: { sessionKey: string | null; home?: boolean }) {
+  useNotifications();
+  if (sessionKey !== null) return <Conversation sessionKey={sessionKey} />;
+  return home ? <Home /> : <Beginning />;
+}
+
+/** The front page is where one left off. */
+function Home() {
+  const list = useSessions("");
+  const sessions = flat(list.data);
+  const last = localStorage.getItem("homing.last");
+  const target = sessions.find((session) => session.key === last) ?? sessions[0];
+  useEffect(() => {
+    if (target) navigate(pathTo.chat(target.key), { replace: true });
+  }, [target]);
+  if (list.isError) return <Failed error={list.error} again={() => void list.refetch()} />;
+  if (list.isPending || target) return <Waiting />;
+  return <Beginning />;
+}
+
+const LETTERS = "abcdefghijklmnopqrstuvwxyz234567";
+const newKey = () => `web:${Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => LETTERS[byte % 32]).join("")}`;
+
+function Beginning() {
+  const [key] = useState(newKey);
+  const outbox = useOutbox(key);
+  const refused = outbox.find((one) => one.state === "refused");
+
+  async function begin(text: string) {
+    if (await post(key, text, "inject")) navigate(pathTo.chat(key), { replace: true });
+  }
+
+  return (
+    <div className="flex h-full flex-col">
+      <ChatHead session={undefined} />
+      <FirstMinute onTry={(text) => void begin(text)} />
+      <Foot>
+        {refused && (
+          <p role="alert" className="pb-1 text-bad">
+            Not sent. {refused.error}
+          </p>
+        )}
+        <Composer session={undefined} draftKey="new" onSend={(text) => void begin(text)} onPanel={null} panelOpen={false} />
+      </Foot>
+    </div>
+  );
+}
+
+function Conversation({ sessionKey }: { sessionKey: string }) {
+  const session = useSession(sessionKey);
+  useEffect(() => {
+    if (session.isSuccess) localStorage.setItem("homing.last", sessionKey);
+  }, [session.isSuccess, sessionKey]);
+  useTitle(session.data);
+
+  if (session.isPending) return <Waiting />;
+  if (session.error instanceof Refusal && session.error.status === 404) return <Gone />;
+  if (!session.data) return session.isError ? <Failed error={session.error} again={() => void session.refetch()} /> : <Gone />;
+  return <Open session={session.data} />;
+}
+
+function Open({ session }: { session: Session }) {
+  const key = session.key;
+  const at = Number(useSearch().get("at")) || null;
+  const myZone = useMyZone();
+  const zone = session.timezone || myZone;
+  const messages = useMessages(key);
+  const jobList = useJobs({ session_key: key });
+  const jobs = flat(jobList.data).filter((job) => job.session_key === key);
+  const outbox = useOutbox(key);
+  const wide = useMedia("(min-width: 80rem)");
+  const [panel, setPanel] = useState(() => localStorage.getItem("homing.panel") === "open");
+  const [drawer, setDrawer] = useState(false);
+
+  function togglePanel() {
+    if (!wide) return setDrawer(true);
+    localStorage.setItem("homing.panel", panel ? "closed" : "open");
+    setPanel(!panel);
+  }
+
+  function send(text: string, mode: "inject" | "queue") {
+    if (at !== null) navigate(pathTo.chat(key), { replace: true });
+    void post(key, text, mode);
+  }
+
+  const empty = messages.data?.items.length === 0 && outbox.length === 0 && session.state === "idle" && jobs.length === 0;
+  return (
+    <div className="flex h-full">
+      <div className="flex min-w-0 flex-1 flex-col">
+        <ChatHead session={session} />
+        {messages.isPending && <Waiting bare />}
+        {messages.isError && !messages.data && <Failed error={messages.error} again={() => void messages.refetch()} />}
+        {messages.data && (empty ? <FirstMinute onTry={(text) => send(text, "inject")} /> : <Transcript key={key} sessionKey={key} loaded={messages.data} jobs={jobs} zone={zone} at={at} />)}
+        <Foot>
+          <Lane session={session} jobs={jobs} />
+          <Composer key={key} session={session} draftKey={key} onSend={send} onPanel={togglePanel} panelOpen={wide ? panel : drawer} />
+        </Foot>
+      </div>
+      {wide && panel && (
+        <aside aria-label="Automations of this conversation" className="w-80 flex-none overflow-y-auto border-l">
+          <p className="flex min-h-14 items-center px-4 font-semibold">Automations here</p>
+          <Panel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
+        </aside>
+      )}
+      {drawer && !wide && (
+        <Sheet title="Automations here" drawer="right" onClose={() => setDrawer(false)}>
+          <Panel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
+        </Sheet>
+      )}
+    </div>
+  );
+}
+
+function Foot({ children }: { children: React.ReactNode }) {
+  return (
+    <div className="flex-none">
+      <div className="mx-auto max-w-[50rem] px-3 sm:px-8">{children}</div>
+    </div>
+  );
+}
+
+function Waiting({ bare = false }: { bare?: boolean }) {
+  return (
+    <div className="flex h-full flex-1 flex-col">
+      {!bare && <div className="min-h-14 border-b" />}
+      <div className="mx-auto w-full max-w-[50rem] px-4 sm:px-8">
+        <Loading rows={4} />
+      </div>
+    </div>
+  );
+}
+
+function Gone() {
+  return (
+    <Blank icon="chat" title="There is no such conversation">
+      It was deleted, or it belongs to somebody else.{" "}
+      <Link to="/chat" className="link">
+        Begin a new one
+      </Link>
+    </Blank>
+  );
+}
+
+function useTitle(session: Session | undefined) {
+  useEffect(() => {
+    document.title = session ? `${titleOf(session)} · Homing` : "Homing";
+    return () => void (document.title = "Homing");
+  }, [session]);
+}

@@ -1,0 +1,83 @@
+// What this conversation is doing: the turn that runs, and what stands in line behind it, and for what it waits.
+import { useState } from "react";
+import { useLiveTurn } from "../api/live";
+import { cancelTurn } from "../api/operations";
+import type { Job, Session, Waiting } from "../api/types";
+import { Glyph } from "../parts/Glyph";
+import { Icon } from "../parts/Icon";
+import { complain } from "../parts/toasts";
+import { plural, sourceWord, waitingForWord } from "../parts/words";
+import { Link, pathTo } from "../router";
+import { useNow } from "../time/clock";
+import { spanOf } from "../time/format";
+
+const SHOWN = 3;
+
+export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
+  const waiting = session.lane;
+  if (session.state === "idle" && waiting.length === 0) return null;
+  return (
+    <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-[0.9rem]">
+      {session.turn && <RunningLine session={session} jobs={jobs} />}
+      <ul>
+        {waiting.slice(0, SHOWN).map((one) => (
+          <WaitingLine key={one.inbound_id} waiting={one} jobs={jobs} />
+        ))}
+      </ul>
+      {session.lane_size > SHOWN && <p className="pl-[1.4rem] text-mute">and {plural(session.lane_size - SHOWN, "more", "more")} in line</p>}
+    </section>
+  );
+}
+
+function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
+  const turn = session.turn;
+  const live = useLiveTurn(session.key);
+  const now = useNow();
+  const [stopping, setStopping] = useState(false);
+  if (!turn) return null;
+  const step = live?.steps.filter((one) => one.state === "started").at(-1);
+
+  async function stop() {
+    setStopping(true);
+    try {
+      await cancelTurn(session.key, turn?.id);
+    } catch (error) {
+      complain(error);
+    }
+    setStopping(false);
+  }
+
+  return (
+    <div className="flex min-h-8 items-center gap-2.5">
+      <Glyph shape="running" />
+      <span className="min-w-0 truncate">
+        {turn.source === "person" ? "Answering you" : <>Working on {nameOfRun(turn.run_id, jobs) ?? sourceWord[turn.source]}</>}
+        {step?.kind === "tool" && <span className="text-mute">, using {step.name}</span>}
+      </span>
+      {turn.run_id && (
+        <Link to={pathTo.run(turn.run_id)} className="link flex-none">
+          Run
+        </Link>
+      )}
+      <span className="ml-auto flex-none text-mute">{spanOf(now - Date.parse(turn.started_at))}</span>
+      <button type="button" className="button !min-h-8 flex-none" disabled={stopping} onClick={() => void stop()}>
+        <Icon name="stop" size={14} /> Stop
+      </button>
+    </div>
+  );
+}
+
+function WaitingLine({ waiting, jobs }: { waiting: Waiting; jobs: Job[] }) {
+  const name = waiting.source === "person" ? `“${waiting.text}”` : (nameOfRun(waiting.run_id, jobs) ?? waiting.text);
+  return (
+    <li className="flex min-h-7 items-center gap-2.5">
+      <Glyph shape="waiting" label="Waiting" />
+      <span className="min-w-0 truncate">{name}</span>
+      <span className="ml-auto flex-none text-[0.87rem] text-mute">{waiting.source === "person" ? "answered next" : waitingForWord(waiting.waiting_for)}</span>
+    </li>
+  );
+}
+
+export function nameOfRun(runId: string | null, jobs: Job[]): string | undefined {
+  return runId ? jobs.find((job) => job.id === runId.split(":")[0])?.name : undefined;
+}

@@ -1,0 +1,248 @@
+// One message. What an agent did by the clock never looks like something a person typed.
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, memo, useLayoutEffect, useRef, useState } from "react";
+import { placeDelivery } from "../api/cache";
+import { retryDelivery } from "../api/operations";
+import type { Message, MessageDelivery } from "../api/types";
+import { Glyph } from "../parts/Glyph";
+import { Icon, type IconName } from "../parts/Icon";
+import { Markdown } from "../parts/Markdown";
+import { Tip } from "../parts/Tip";
+import { complain } from "../parts/toasts";
+import { askedOf, dueOf, plural } from "../parts/words";
+import { Link, pathTo } from "../router";
+import { nowMs } from "../time/clock";
+import { clockOf, clockWithSeconds, latenessOf, stampOf } from "../time/format";
+import { Zone } from "../time/Time";
+import { MessageCard } from "./JobCard";
+
+type MessageProps = { message: Message; zone: string; follows: boolean; cardOf: (jobId: string) => number | undefined; marked: boolean };
+
+export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked }: MessageProps) {
+  return (
+    <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked}>
+      <Body message={message} zone={zone} follows={follows} />
+      {message.cards.map((card) => (
+        <MessageCard key={card.job_id + card.revision} card={card} whole={cardOf(card.job_id) === message.seq} />
+      ))}
+      {message.deliveries.map((delivery) => (
+        <DeliveryLine key={delivery.id} delivery={delivery} />
+      ))}
+    </Line>
+  );
+});
+
+function Body({ message, zone, follows }: { message: Message; zone: string; follows: boolean }) {
+  if (message.kind === "note") return <NoteBody message={message} />;
+  if (message.kind === "report") return <ReportBody message={message} />;
+  if (message.role === "user") return message.kind === "scheduled" || message.meta.cron_turn ? <OpeningBody message={message} zone={zone} /> : <PersonBody text={message.text} />;
+  return (
+    <div>
+      <span className="sr-only">Agent: </span>
+      {message.kind === "reminder" && <Chip icon="bell" message={message} word="Reminder" />}
+      {message.kind === "scheduled" && !follows && <Chip icon="clock" message={message} word="Scheduled" />}
+      <Markdown text={message.text} />
+    </div>
+  );
+}
+
+export function PersonBody({ text, faded = false }: { text: string; faded?: boolean }) {
+  return (
+    <div className={`-mx-3 w-fit max-w-[calc(100%+1.5rem)] rounded-lg bg-tint px-3 py-1.5 ${faded ? "text-mute" : ""}`}>
+      <span className="sr-only">You: </span>
+      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>
+    </div>
+  );
+}
+
+/** A scheduled turn's opening: the clock, the name, due against actual, and the way to its run. */
+function OpeningBody({ message, zone }: { message: Message; zone: string }) {
+  const { cron_job_id: jobId, cron_job_name: name, cron_run_id: runId } = message.meta;
+  const due = runId ? dueOf(runId) : null;
+  const began = Date.parse(message.created_at);
+  return (
+    <div className="border-l-2 border-accent pl-3">
+      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-0.5">
+        <Icon name="clock" size={16} className="text-accent" />
+        {jobId ? (
+          <Link to={pathTo.job(jobId)} className="font-semibold hover:underline">
+            {name ?? jobId}
+          </Link>
+        ) : (
+          <span className="font-semibold">{name ?? "Scheduled"}</span>
+        )}
+        <span className="text-[0.87rem] text-mute">
+          {due?.manual ? "run now" : due?.at ? `due ${clockWithSeconds(due.at, zone)}` : "scheduled"}
+          {", began "}
+          {clockWithSeconds(began, zone)} <Zone name={zone} short />
+          {due?.at && !due.manual ? `, ${latenessOf(began - due.at)}` : ""}
+        </span>
+        {runId && (
+          <Link to={pathTo.run(runId)} className="link text-[0.87rem]">
+            Run
+          </Link>
+        )}
+      </p>
+      <p className="mt-0.5 line-clamp-3 text-[0.93rem] whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">{askedOf(message)}</p>
+    </div>
+  );
+}
+
+function Chip({ icon, message, word }: { icon: IconName; message: Message; word: string }) {
+  const { cron_job_name: name, cron_run_id: runId } = message.meta;
+  return (
+    <p className="mb-1 flex flex-wrap items-center gap-x-2 text-[0.87rem] text-mute">
+      <Icon name={icon} size={15} className="text-accent" />
+      <span>
+        {word}
+        {name ? `: ${name}` : ""}
+      </span>
+      {runId && (
+        <Link to={pathTo.run(runId)} className="link">
+          Run
+        </Link>
+      )}
+    </p>
+  );
+}
+
+function ReportBody({ message }: { message: Message }) {
+  return (
+    <div className="border-l-2 border-accent pl-3">
+      <Chip icon="report" message={message} word="Report" />
+      <Clamped>
+        <Markdown text={message.text} />
+      </Clamped>
+    </div>
+  );
+}
+
+function Clamped({ children }: { children: ReactNode }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState(false);
+  const [long, setLong] = useState(false);
+  useLayoutEffect(() => setLong((ref.current?.scrollHeight ?? 0) > (ref.current?.clientHeight ?? 0) + 4), []);
+  return (
+    <>
+      <div ref={ref} className={open ? "" : "max-h-40 overflow-hidden"}>
+        {children}
+      </div>
+      {long && (
+        <button type="button" className="link mt-1 text-[0.87rem]" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Show less" : "Show all"}
+        </button>
+      )}
+    </>
+  );
+}
+
+function NoteBody({ message }: { message: Message }) {
+  return (
+    <div className="flex gap-2.5 text-mute">
+      <Icon name="note" size={16} className="mt-1 flex-none" />
+      <div className="min-w-0">
+        <span className="sr-only">Note: </span>
+        <Markdown text={message.text} />
+        {message.meta.cron_run_id && (
+          <Link to={pathTo.run(message.meta.cron_run_id)} className="link text-[0.87rem]">
+            Run
+          </Link>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Checks that had nothing to tell, in one line: it counts them and keeps the last time. */
+export function QuietLine({ messages, zone }: { messages: Message[]; zone: string }) {
+  const [open, setOpen] = useState(false);
+  const last = messages.at(-1);
+  if (!last) return null;
+  const at = Date.parse(last.created_at);
+  return (
+    <Line at={last.created_at} zone={zone} seq={last.seq}>
+      <div className="text-[0.93rem] text-mute">
+        <button type="button" className="flex items-center gap-2 text-left hover:text-ink" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <Icon name="check" size={15} />
+          {messages.length === 1 ? (
+            <span>{last.text}</span>
+          ) : (
+            <span>
+              {last.meta.cron_job_name ?? "Automation"}: checked {plural(messages.length, "time")}, no news, last {clockOf(at, zone)} <Zone name={zone} short />
+            </span>
+          )}
+        </button>
+        {open && (
+          <ul className="mt-1 ml-6">
+            {messages.map((message) => (
+              <li key={message.seq}>
+                {stampOf(Date.parse(message.created_at), zone, nowMs())} <Zone name={zone} short /> {message.text}{" "}
+                {message.meta.cron_run_id && (
+                  <Link to={pathTo.run(message.meta.cron_run_id)} className="link">
+                    Run
+                  </Link>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </Line>
+  );
+}
+
+type LineProps = { at: string | null; zone: string; seq?: number; marked?: boolean; children: ReactNode };
+
+/** The transcript is a timetable: times stand in a column of their own. */
+export function Line({ at, zone, seq, marked = false, children }: LineProps) {
+  const instant = at ? Date.parse(at) : null;
+  return (
+    <article
+      data-seq={seq}
+      className={`entry grid gap-x-4 py-2.5 sm:grid-cols-[3rem_minmax(0,1fr)] ${marked ? "-mx-3 rounded-lg bg-accent-tint px-3" : ""}`}
+    >
+      {instant !== null && at ? (
+        <Tip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
+          <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-[0.83rem] text-mute">
+            {clockOf(instant, zone)}
+          </time>
+        </Tip>
+      ) : (
+        <span className="hidden sm:block" />
+      )}
+      <div className="min-w-0">{children}</div>
+    </article>
+  );
+}
+
+function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  if (delivery.state === "sent" || (delivery.state === "pending" && delivery.attempts === 0)) return null;
+
+  async function again() {
+    setBusy(true);
+    try {
+      placeDelivery(client, await retryDelivery(delivery.id));
+    } catch (error) {
+      complain(error);
+    }
+    setBusy(false);
+  }
+
+  const dead = delivery.state === "dead";
+  return (
+    <p className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-[0.87rem] ${dead ? "text-bad" : "text-wait"}`} role={dead ? "alert" : undefined}>
+      <Glyph shape={dead ? "error" : "waiting"} size={10} />
+      <span className="[overflow-wrap:anywhere]">
+        {dead ? `Not delivered to ${delivery.address} after ${plural(delivery.attempts, "attempt")}` : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
+        {delivery.error ? `: ${delivery.error}` : ""}
+      </span>
+      {dead && (
+        <button type="button" className="link" disabled={busy} onClick={() => void again()}>
+          Retry
+        </button>
+      )}
+    </p>
+  );
+}

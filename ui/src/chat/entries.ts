@@ -1,0 +1,63 @@
+// The transcript's order: messages, day lines, quiet checks folded into one, and cards of jobs made at other doors.
+import type { Job, Message } from "../api/types";
+import { dateKey } from "../time/format";
+
+export type Entry =
+  | { kind: "day"; key: string; at: number }
+  | { kind: "message"; key: string; message: Message; follows: boolean }
+  | { kind: "quiet"; key: string; messages: Message[] }
+  | { kind: "job"; key: string; job: Job };
+
+export function entriesOf(messages: Message[], jobs: Job[], zone: string, complete: boolean): Entry[] {
+  const entries: Entry[] = [];
+  const strays = strayJobs(messages, jobs, complete);
+  let day = "";
+  let next = 0;
+
+  function dayLine(at: number) {
+    const date = dateKey(at, zone);
+    if (date === day) return;
+    day = date;
+    entries.push({ kind: "day", key: `day ${date}`, at });
+  }
+
+  function straysUntil(at: number) {
+    for (let job = strays[next]; job && Date.parse(job.created_at) < at; job = strays[++next]) {
+      dayLine(Date.parse(job.created_at));
+      entries.push({ kind: "job", key: job.id, job });
+    }
+  }
+
+  for (const [index, message] of messages.entries()) {
+    const at = Date.parse(message.created_at);
+    straysUntil(at);
+    const last = entries.at(-1);
+    if (message.kind === "status" && last?.kind === "quiet" && sameJob(last.messages[0], message)) {
+      last.messages.push(message);
+      continue;
+    }
+    dayLine(at);
+    if (message.kind === "status") entries.push({ kind: "quiet", key: `quiet ${message.seq}`, messages: [message] });
+    else entries.push({ kind: "message", key: String(message.seq), message, follows: messages[index - 1]?.turn_id === message.turn_id && message.turn_id !== null });
+  }
+  straysUntil(Number.POSITIVE_INFINITY);
+  return entries;
+}
+
+const sameJob = (a: Message | undefined, b: Message) => a?.meta.cron_job_id === b.meta.cron_job_id;
+
+/** Jobs of this conversation that no message announces; only where the loaded part reaches back far enough. */
+function strayJobs(messages: Message[], jobs: Job[], complete: boolean): Job[] {
+  const announced = new Set(messages.flatMap((message) => message.cards.map((card) => card.job_id)));
+  const from = complete ? 0 : Date.parse(messages[0]?.created_at ?? "") || Number.POSITIVE_INFINITY;
+  return jobs
+    .filter((job) => job.kind !== "system" && job.origin.door !== "tool" && !job.origin.turn_id && !announced.has(job.id) && Date.parse(job.created_at) >= from)
+    .sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+}
+
+/** Only the newest card of a job is drawn whole; earlier ones are a line. */
+export function newestCards(messages: Message[]): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const message of messages) for (const card of message.cards) newest.set(card.job_id, message.seq);
+  return newest;
+}

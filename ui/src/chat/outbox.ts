@@ -1,0 +1,65 @@
+// Messages on their way to the server. Each stays here until the transcript has it, so that none is ever seen to vanish.
+import { useSyncExternalStore } from "react";
+import { randomKey, sentenceOf } from "../api/client";
+import { sendMessage } from "../api/operations";
+
+export type Outgoing = {
+  id: string; // also the Idempotency-Key: sending it again cannot double it
+  text: string;
+  mode: "inject" | "queue";
+  sentAt: number;
+  state: "sending" | "taken" | "refused";
+  inboundId: string | null;
+  will: "start" | "inject" | "queue" | null;
+  error: string | null;
+};
+
+const NONE: readonly Outgoing[] = [];
+const boxes = new Map<string, readonly Outgoing[]>();
+const listeners = new Set<() => void>();
+
+function set(key: string, next: readonly Outgoing[]) {
+  boxes.set(key, next);
+  for (const listener of listeners) listener();
+}
+
+function change(key: string, id: string, changes: Partial<Outgoing>) {
+  set(key, (boxes.get(key) ?? NONE).map((one) => (one.id === id ? { ...one, ...changes } : one)));
+}
+
+export const useOutbox = (key: string) =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => boxes.get(key) ?? NONE,
+  );
+
+export function post(key: string, text: string, mode: "inject" | "queue"): Promise<boolean> {
+  const one: Outgoing = { id: randomKey(), text, mode, sentAt: Date.now(), state: "sending", inboundId: null, will: null, error: null };
+  set(key, [...(boxes.get(key) ?? NONE), one]);
+  return carry(key, one);
+}
+
+export function postAgain(key: string, one: Outgoing): Promise<boolean> {
+  change(key, one.id, { state: "sending", error: null });
+  return carry(key, one);
+}
+
+export function drop(key: string, ids: ReadonlySet<string>) {
+  const have = boxes.get(key) ?? NONE;
+  const left = have.filter((one) => !ids.has(one.id));
+  if (left.length < have.length) set(key, left);
+}
+
+async function carry(key: string, { id, text, mode }: Outgoing): Promise<boolean> {
+  try {
+    const taken = await sendMessage(key, { text, mode }, id);
+    change(key, id, { state: "taken", inboundId: taken.inbound_id, will: taken.will });
+    return true;
+  } catch (error) {
+    change(key, id, { state: "refused", error: sentenceOf(error) });
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+// The keys of the page. A key never fires while somebody types, nor while a dialog is open.
+import { useEffect, useSyncExternalStore } from "react";
+import { navigate } from "./router";
+
+export const shortcuts: [keys: string, does: string][] = [
+  ["?", "This list"],
+  ["/", "Search"],
+  ["n", "New conversation, or new automation on that page"],
+  ["g c", "Go to chat"],
+  ["g a", "Go to automations"],
+  ["g w", "Go to the week"],
+  ["g d", "Go to deliveries"],
+  ["g s", "Go to settings"],
+  ["i", "Write a message"],
+  ["Enter", "Send"],
+  ["Shift Enter", "New line"],
+  ["Esc", "Close, or leave the field"],
+];
+
+const places: Record<string, string> = { c: "/", a: "/automations", w: "/week", d: "/deliveries", s: "/settings" };
+
+let sheetOpen = false;
+const listeners = new Set<() => void>();
+
+export function showShortcuts(open: boolean) {
+  sheetOpen = open;
+  for (const listener of listeners) listener();
+}
+
+export const useShortcutsShown = () =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => sheetOpen,
+  );
+
+const isTyping = (target: EventTarget | null) => target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+const GO_MS = 1200;
+
+export function useKeyboard() {
+  useEffect(() => {
+    let goUntil = 0;
+
+    function onKey(event: KeyboardEvent) {
+      if (event.key === "Escape" && isTyping(event.target) && !event.isComposing) return (event.target as HTMLElement).blur();
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      const going = performance.now() < goUntil;
+      goUntil = 0;
+      if (going && places[event.key]) return act(event, () => navigate(places[event.key] ?? "/"));
+      if (event.key === "g") goUntil = performance.now() + GO_MS;
+      else if (event.key === "?") act(event, () => showShortcuts(true));
+      else if (event.key === "/") act(event, () => focusOn("[data-search]"));
+      else if (event.key === "i") act(event, () => focusOn("[data-composer]"));
+      else if (event.key === "n") act(event, () => navigate(location.pathname.startsWith("/automations") ? "/automations/new" : "/chat"));
+    }
+
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}
+
+function act(event: KeyboardEvent, deed: () => void) {
+  event.preventDefault();
+  deed();
+}
+
+/** The page's own search wins over the one at the side. */
+function focusOn(selector: string) {
+  const found = [...document.querySelectorAll<HTMLElement>(selector)].filter((element) => element.offsetParent !== null);
+  (found.find((element) => element.closest("main")) ?? found[0])?.focus();
+}

@@ -1,0 +1,44 @@
+// What stands where nothing stands: nothing yet, still loading, or an error with a way on.
+import type { ReactNode } from "react";
+import { Unreachable, sentenceOf } from "../api/client";
+import { Icon, type IconName } from "./Icon";
+
+export function Blank({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center px-4 py-16 text-center">
+      <Icon name={icon} size={28} className="mb-4 text-mute" />
+      <p className="font-semibold">{title}</p>
+      {children && <div className="mt-1.5 max-w-[26rem] text-mute">{children}</div>}
+    </div>
+  );
+}
+
+export function Loading({ rows = 5 }: { rows?: number }) {
+  return (
+    <div role="status" aria-label="Loading" className="divide-y">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className="flex items-center gap-4 py-4">
+          <div className="skeleton size-3 rounded-full" />
+          <div className="flex-1">
+            <div className="skeleton mb-2 h-3.5" style={{ width: `${44 - (row % 3) * 9}%` }} />
+            <div className="skeleton h-3" style={{ width: `${64 - (row % 4) * 11}%` }} />
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function Failed({ error, again }: { error: unknown; again: () => void }) {
+  const away = error instanceof Unreachable;
+  return (
+    <div role="alert">
+      <Blank icon="note" title={away ? "No answer from the server" : "This could not be shown"}>
+        <p>{sentenceOf(error)}</p>
+        <button type="button" className="button mt-4" onClick={again}>
+          Try again
+        </button>
+      </Blank>
+    </div>
+  );
+}

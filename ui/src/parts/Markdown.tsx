@@ -1,0 +1,122 @@
+// Markdown to elements, token by token. No HTML is ever parsed: a tag in a message is text, and an image a link.
+import { type Token, type Tokens, lexer } from "marked";
+import { type ReactNode, memo } from "react";
+
+const SAFE = /^(https?:|mailto:)/i;
+
+export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
+  return <div className={live ? "prose live" : "prose"}>{blocks(lexer(text, { gfm: true, breaks: true }))}</div>;
+});
+
+function blocks(tokens: Token[]): ReactNode[] {
+  return tokens.map((token, index) => <Block key={index} token={token} />);
+}
+
+function Block({ token }: { token: Token }): ReactNode {
+  switch (token.type) {
+    case "space":
+    case "def":
+      return null;
+    case "heading": {
+      const level = Math.min(6, (token as Tokens.Heading).depth + 2);
+      const Heading = `h${level}` as "h3";
+      return <Heading>{inline(token.tokens)}</Heading>;
+    }
+    case "code":
+      return (
+        <pre tabIndex={0} aria-label="Code">
+          <code>{token.text as string}</code>
+        </pre>
+      );
+    case "blockquote":
+      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
+    case "list":
+      return <List list={token as Tokens.List} />;
+    case "hr":
+      return <hr />;
+    case "table":
+      return <Table table={token as Tokens.Table} />;
+    case "paragraph":
+      return <p>{inline(token.tokens)}</p>;
+    case "text":
+      return token.tokens ? <>{inline(token.tokens)}</> : <>{token.raw}</>;
+    default:
+      return <p>{token.raw}</p>;
+  }
+}
+
+function List({ list }: { list: Tokens.List }) {
+  const items = list.items.map((item, index) => (
+    <li key={index}>
+      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? "Done" : "Open"} className="mr-2" />}
+      {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
+    </li>
+  ));
+  return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Table({ table }: { table: Tokens.Table }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          {table.header.map((cell, index) => (
+            <th key={index} scope="col">
+              {inline(cell.tokens)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {table.rows.map((row, index) => (
+          <tr key={index}>
+            {row.map((cell, column) => (
+              <td key={column}>{inline(cell.tokens)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function inline(tokens: Token[] | undefined): ReactNode[] {
+  return (tokens ?? []).map((token, index) => <Inline key={index} token={token} />);
+}
+
+function Inline({ token }: { token: Token }): ReactNode {
+  switch (token.type) {
+    case "strong":
+      return <strong>{inline(token.tokens)}</strong>;
+    case "em":
+      return <em>{inline(token.tokens)}</em>;
+    case "del":
+      return <del>{inline(token.tokens)}</del>;
+    case "codespan":
+      return <code>{token.text as string}</code>;
+    case "br":
+      return <br />;
+    case "link":
+      return <Anchor href={(token as Tokens.Link).href}>{inline(token.tokens)}</Anchor>;
+    case "image":
+      return <Anchor href={(token as Tokens.Image).href}>{(token as Tokens.Image).text || (token as Tokens.Image).href}</Anchor>;
+    case "escape":
+      return token.text as string;
+    case "text":
+      return token.tokens ? <>{inline(token.tokens)}</> : unescape(token.text as string);
+    default:
+      return token.raw;
+  }
+}
+
+function Anchor({ href, children }: { href: string; children: ReactNode }) {
+  if (!SAFE.test(href)) return <>{children}</>;
+  return (
+    <a className="link" href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  );
+}
+
+const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+const unescape = (text: string) => text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);

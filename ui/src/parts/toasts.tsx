@@ -1,0 +1,93 @@
+// Short news at the edge, with a way back where there is one. They wait while the pointer or the focus is on them.
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { sentenceOf } from "../api/client";
+import { Link } from "../router";
+import { Icon } from "./Icon";
+
+export type Toast = { text: string; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
+type Shown = Toast & { id: number };
+
+const SHOWN_MS = 8000;
+let toasts: readonly Shown[] = [];
+let count = 0;
+const listeners = new Set<() => void>();
+
+function set(next: readonly Shown[]) {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+export function toast(news: Toast) {
+  count += 1;
+  set([...toasts.slice(-2), { ...news, id: count }]);
+}
+
+export function complain(error: unknown) {
+  toast({ text: sentenceOf(error), bad: true });
+}
+
+const dismiss = (id: number) => set(toasts.filter((shown) => shown.id !== id));
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(subscribe, () => toasts);
+  return (
+    <div
+      className="pointer-events-none fixed right-0 bottom-16 left-0 z-50 flex flex-col items-center gap-2 px-3 md:right-6 md:bottom-6 md:left-auto md:items-end"
+      role="status"
+      aria-live="polite"
+      aria-label="News"
+    >
+      {shown.map((one) => (
+        <OneToast key={one.id} toast={one} />
+      ))}
+    </div>
+  );
+}
+
+function OneToast({ toast: { id, text, bad, undo, link } }: { toast: Shown }) {
+  const [held, setHeld] = useState(false);
+  useEffect(() => {
+    if (held) return;
+    const timer = window.setTimeout(() => dismiss(id), SHOWN_MS);
+    return () => window.clearTimeout(timer);
+  }, [id, held]);
+
+  async function takeBack() {
+    dismiss(id);
+    try {
+      await undo?.();
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  return (
+    <div
+      className={`pointer-events-auto flex max-w-[26rem] items-center gap-3 rounded-lg py-1.5 pr-1.5 pl-4 text-[0.93rem] shadow-lg ${bad ? "bg-bad text-paper" : "bg-ink text-paper"}`}
+      onMouseEnter={() => setHeld(true)}
+      onMouseLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
+      <span className="py-1 [overflow-wrap:anywhere]">{text}</span>
+      {link && (
+        <Link to={link.to} className="rounded px-2 py-1 font-semibold whitespace-nowrap underline underline-offset-4" onClick={() => dismiss(id)}>
+          {link.text}
+        </Link>
+      )}
+      {undo && (
+        <button type="button" className="rounded px-2 py-1 font-semibold underline underline-offset-4" onClick={() => void takeBack()}>
+          Undo
+        </button>
+      )}
+      <button type="button" className="rounded p-1.5" aria-label="Dismiss" onClick={() => dismiss(id)}>
+        <Icon name="close" size={15} />
+      </button>
+    </div>
+  );
+}

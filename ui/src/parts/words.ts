@@ -1,0 +1,94 @@
+// State names and reasons as people say them. The server's sentences are shown as they are; these are for single words.
+import type { CardChange, Job, JobStatus, Message, Run, RunState, Source } from "../api/types";
+
+export const jobStatusWord: Record<JobStatus, string> = { active: "Active", paused: "Paused", attention: "Needs you", done: "Done" };
+
+export const runStateWord: Record<RunState, string> = {
+  queued: "Waiting",
+  running: "Running",
+  ok: "OK",
+  error: "Failed",
+  skipped: "Skipped",
+  cancelled: "Cancelled",
+};
+
+const reasonWords: Record<string, string> = {
+  empty: "empty answer",
+  quiet: "no news",
+  model: "the model failed",
+  tool: "a tool failed",
+  timeout: "took too long",
+  interrupted: "interrupted",
+  session_missing: "its conversation is gone",
+  schedule: "its schedule is broken",
+  missed: "missed",
+  overlap: "the one before was still running",
+  busy: "the conversation was busy",
+  gate: "its condition did not hold",
+  asked: "asked for",
+  disabled: "paused",
+  removed: "removed",
+  session_deleted: "conversation deleted",
+};
+
+export const reasonWord = (reason: string | null) => (reason ? (reasonWords[reason] ?? reason.replaceAll("_", " ")) : null);
+
+export function outcomeOf(run: { state: RunState; reason: string | null }): string {
+  const reason = reasonWord(run.reason);
+  return reason ? `${runStateWord[run.state]}: ${reason}` : runStateWord[run.state];
+}
+
+export const triggerWord: Record<Run["trigger"], string> = { timer: "On schedule", catch_up: "Caught up", manual: "Run now", retry: "Tried again" };
+
+export const doorWord: Record<Job["origin"]["door"], string> = {
+  tool: "the agent, in conversation",
+  api: "the HTTP API",
+  cli: "the command line",
+  page: "this page",
+  mcp: "an MCP client",
+  import: "an import",
+};
+
+export const changeWord: Record<CardChange, string> = {
+  added: "Scheduled",
+  updated: "Changed",
+  removed: "Removed",
+  enabled: "Resumed",
+  disabled: "Paused",
+  skipped: "Next run skipped",
+};
+
+export const sourceWord: Record<Source, string> = {
+  person: "your message",
+  run: "an automation",
+  report: "a report",
+  hook: "a webhook call",
+  agent: "another agent",
+  system: "the system",
+};
+
+export const waitingForWord = (waiting: "session" | "slot" | null) =>
+  waiting === "slot" ? "waits for a free slot" : "waits until this conversation is free";
+
+export const payloadWord: Record<Job["payload"]["kind"], string> = {
+  agent_turn: "The agent works on it",
+  reminder: "Reminder, word for word",
+  system_event: "Note for the agent",
+};
+
+export const titleOf = (session: { title: string | null; key: string } | undefined) => session?.title || (session ? session.key : "");
+
+/** An opening without its first line: what the agent was asked to do. */
+export function askedOf(message: Message): string {
+  const blank = message.text.indexOf("\n\n");
+  return message.text.startsWith("Scheduled cron job triggered:") && blank > 0 ? message.text.slice(blank + 2) : message.text;
+}
+
+/** The due instant is part of a run's id: `job_…:1770000000000`, with `:m` or `:r1` behind it for other triggers. */
+export function dueOf(runId: string): { at: number | null; manual: boolean } {
+  const [, ms, mark] = runId.split(":");
+  const at = Number(ms);
+  return { at: Number.isFinite(at) && at > 0 ? at : null, manual: mark === "m" || ms === "m" };
+}
+
+export const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;

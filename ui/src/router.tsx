@@ -1,0 +1,61 @@
+// Paths and history, no more: the page has ten routes and every one of them can be linked to.
+import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from "react";
+
+const listeners = new Set<() => void>();
+
+function tell() {
+  for (const listener of listeners) listener();
+}
+
+window.addEventListener("popstate", tell);
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export function navigate(to: string, options: { replace?: boolean } = {}) {
+  if (to === location.pathname + location.search) return;
+  if (options.replace) history.replaceState(null, "", to);
+  else history.pushState(null, "", to);
+  tell();
+}
+
+export function usePath(): string {
+  return useSyncExternalStore(subscribe, () => location.pathname);
+}
+
+export function useSearch(): URLSearchParams {
+  return new URLSearchParams(useSyncExternalStore(subscribe, () => location.search));
+}
+
+/** Change some of the address's query, and leave the rest; an empty value drops out. */
+export function setSearch(changes: Record<string, string | null>) {
+  const search = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) search.set(name, value);
+    else search.delete(name);
+  }
+  const text = search.toString();
+  navigate(location.pathname + (text ? `?${text}` : ""), { replace: true });
+}
+
+export const pathTo = {
+  chat: (key: string) => `/chat/${encodeURI(key)}`,
+  message: (key: string, seq: number) => `/chat/${encodeURI(key)}?at=${seq}`,
+  job: (id: string) => `/automations/${encodeURIComponent(id)}`,
+  editJob: (id: string) => `/automations/${encodeURIComponent(id)}/edit`,
+  run: (id: string) => `/runs/${encodeURI(id)}`,
+};
+
+type LinkProps = AnchorHTMLAttributes<HTMLAnchorElement> & { to: string };
+
+export function Link({ to, onClick, ...rest }: LinkProps) {
+  function follow(event: MouseEvent<HTMLAnchorElement>) {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    navigate(to);
+  }
+  return <a href={to} onClick={follow} {...rest} />;
+}

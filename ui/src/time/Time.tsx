@@ -1,0 +1,38 @@
+// How the page shows an instant: the wall time with its zone beside it, or the distance with the wall time on hover.
+import { Tip } from "../parts/Tip";
+import { nowMs, useNowNear } from "./clock";
+import { relativeOf, shortZone, stampOf } from "./format";
+
+type StampProps = { at: string; zone: string; seconds?: boolean; className?: string };
+
+export function Stamp({ at, zone, seconds = false, className }: StampProps) {
+  const instant = Date.parse(at);
+  return (
+    <time dateTime={at} className={className}>
+      <span className="whitespace-nowrap">{stampOf(instant, zone, nowMs(), seconds)}</span> <Zone name={zone} />
+    </time>
+  );
+}
+
+export function Zone({ name, short = false }: { name: string; short?: boolean }) {
+  return (
+    <span className="zone" title={name}>
+      {short ? shortZone(name) : name}
+    </span>
+  );
+}
+
+type RelativeProps = { at: string; zone: string; className?: string };
+
+export function Relative({ at, zone, className }: RelativeProps) {
+  const instant = Date.parse(at);
+  const now = useNowNear(instant);
+  const wall = `${stampOf(instant, zone, now, true)} ${zone}`;
+  return (
+    <Tip text={wall}>
+      <time dateTime={at} tabIndex={0} aria-label={`${relativeOf(instant, now)}, ${wall}`} className={`whitespace-nowrap ${className ?? ""}`}>
+        {relativeOf(instant, now)}
+      </time>
+    </Tip>
+  );
+}
