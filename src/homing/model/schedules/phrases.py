@@ -14,7 +14,7 @@ from homing.model.schedules.expression import normalised
 from homing.model.schedules.instants import next_after, previous_before
 from homing.model.schedules.lengths import MS, checked_length, read_length
 from homing.model.schedules.points import Point, read_point, whole_ms
-from homing.model.schedules.refusals import shortened, unreadable
+from homing.model.schedules.refusals import renamed, shortened, unreadable
 from homing.model.schedules.repeats import read_repeat
 from homing.model.schedules.values import At, Cron, Every, Schedule
 from homing.model.schedules.words import moment
@@ -59,13 +59,22 @@ def read_when(text: str, *, now: datetime, zone: str) -> Reading:
         raise Invalid("Say when, for example 'in 10 minutes' or 'every weekday at 8'.", field="when", code="missing")
     if len(said) > LONGEST:
         raise unreadable(f"A time of {len(said)} characters is too long.", field="when")
+    if not said.isascii():
+        raise unreadable(f"'{shortened(said)}' is not in plain English letters and digits.", field="when")
     rest, tz = _split_zone(said, zones.check_zone(zone))
     if _looks_like_cron(rest):
-        return Reading(schedule=Cron(cron=normalised(re.sub(r"(?i)^cron:? ", "", rest)), tz=tz))
+        return Reading(schedule=Cron(cron=_cron(re.sub(r"(?i)^cron:? ", "", rest)), tz=tz))
     reading = _read(rest.lower(), now=now, tz=tz)
     if reading is None:
         raise _refused(said)
     return reading
+
+
+def _cron(text: str) -> str:
+    try:
+        return normalised(text)
+    except Invalid as refused:
+        raise renamed(refused, "when") from None
 
 
 def _split_zone(said: str, default: str) -> tuple[str, str]:

@@ -11,6 +11,11 @@ def unreadable(reason: str, *, field: str, examples: tuple[str, str, str] = EXAM
     return Invalid(f"{reason} Write it like one of these: {shown}.", field=field, code="schedule_unreadable")
 
 
+def renamed(refused: Invalid, field: str) -> Invalid:
+    """Say the same of the field in which the person wrote it."""
+    return Invalid(refused.detail, field=field, code=refused.field_code)
+
+
 def shortened(text: str, limit: int = 80) -> str:
     """Quote what was read without repeating a novel."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

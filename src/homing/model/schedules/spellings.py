@@ -15,7 +15,7 @@ from homing.model.schedules.expression import normalised
 from homing.model.schedules.lengths import checked_length, read_length
 from homing.model.schedules.phrases import Reading, read_when
 from homing.model.schedules.points import from_epoch_ms, whole_ms
-from homing.model.schedules.refusals import unreadable
+from homing.model.schedules.refusals import renamed, unreadable
 from homing.model.schedules.values import At, Cron, Every
 
 # Keys are compared without case, dashes and underscores: everyMs, every_ms and every-ms are one.
@@ -114,7 +114,7 @@ def _at(key: str, value: object, *, now: datetime, zone: str) -> Reading:
         return Reading(schedule=At(at=from_epoch_ms(number, field="schedule.at"), tz=zones.check_zone(zone)))
     if key == "atms":
         raise _wrong(value, "schedule.at_ms", "milliseconds since 1970, such as 1795000000000")
-    reading = read_when(_text(value, "schedule.at"), now=now, zone=zone)
+    reading = _phrase(value, "schedule.at", now=now, zone=zone)
     if not isinstance(reading.schedule, At):
         raise Invalid(f"'{value}' repeats, but 'at' is one time; use 'when'.", field="schedule.at", code="wrong_type")
     return reading
@@ -142,10 +142,17 @@ def _anchor(value: object, *, now: datetime, zone: str) -> datetime:
     number = _number(value)
     if number is not None:
         return from_epoch_ms(number, field="schedule.anchor")
-    read = read_when(_text(value, "schedule.anchor"), now=now, zone=zone).schedule
+    read = _phrase(value, "schedule.anchor", now=now, zone=zone).schedule
     if not isinstance(read, At):
         raise _wrong(value, "schedule.anchor", "one time, such as 2026-11-20T18:00")
     return read.at
+
+
+def _phrase(value: object, field: str, *, now: datetime, zone: str) -> Reading:
+    try:
+        return read_when(_text(value, field), now=now, zone=zone)
+    except Invalid as refused:
+        raise renamed(refused, field) from None
 
 
 def _number(value: object) -> float | None:
