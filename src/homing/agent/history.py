@@ -110,7 +110,7 @@ def _line(part: object) -> str:
         case ToolCallPart():
             return f"Assistant calls {part.tool_name}: {part.args_as_json_str()}"
         case ToolReturnPart():
-            return f"{part.tool_name} answers: {part.model_response_str()}"
+            return f"{part.tool_name} answers: {part.content}"
         case _:
             return ""
 

@@ -44,7 +44,7 @@ class Tool:
 
     `repeatable`: running it twice does no harm, so a half-done call is simply made again.
     `own`: the tool commits its effect together with its step by itself (our operations); the agent then neither begins
-    nor finishes the step in the journal.
+    nor finishes the step in the journal, unless the tool raises.
     `run` may raise `Refused` (told to the model as text), `ToolFailed`, or anything else (a tool failure).
     """
 
@@ -69,7 +69,7 @@ class Journal(Protocol):
         ...
 
     async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
-        """Keep a finished tool call."""
+        """Keep a finished tool call. Of `own` tools only failures come here: they had no effect to be kept with."""
         ...
 
     async def take_injected(self) -> Sequence[str]:
@@ -122,7 +122,8 @@ class Ask:
     thinking: str | None = None
     max_model_calls: int = 40
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What the offline model may know besides the text: source of the turn, zone, now, job name."""
+    """What the offline model may know besides the text: `source` of the turn, `now`, `zone`, and the `message` that was
+    said or scheduled, where the prompt is more than that."""
 
 
 @dataclass(frozen=True, kw_only=True)

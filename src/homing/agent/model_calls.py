@@ -110,7 +110,7 @@ async def stream(
         raise
     except Exception as error:
         raise model_failed(error) from error
-    _refuse_half_answers(response)
+    refuse_half_answers(response)
     return replace(response, parts=[_cleaned(part) for part in response.parts])
 
 
@@ -128,14 +128,16 @@ def _new_text(event: ModelResponseStreamEvent) -> str:
             return ""
 
 
-def _refuse_half_answers(response: ModelResponse) -> None:
+def refuse_half_answers(response: ModelResponse) -> None:
+    """Raise `ModelFailed` if a stream that ended without an error was no whole answer all the same."""
     told_why = (response.provider_details or {}).get("finish_reason")
-    if response.state == "incomplete" or (response.provider_name in SAYS_WHY_IT_ENDS and not told_why):
+    if response.finish_reason == "content_filter" and not response.text:
+        raise ModelFailed("The provider's content filter held the answer back.", permanent=True)
+    unexplained = response.provider_name in SAYS_WHY_IT_ENDS and not told_why
+    if response.state == "incomplete" or (unexplained and response.finish_reason != "content_filter"):
         raise ModelFailed("The model's answer broke off before its end.")
     if response.text or response.tool_calls:
         return
-    if response.finish_reason == "content_filter":
-        raise ModelFailed("The provider's content filter held the answer back.", permanent=True)
     if response.finish_reason == "error":
         raise ModelFailed("The provider reported an error instead of an answer.")
 

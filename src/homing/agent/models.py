@@ -49,6 +49,8 @@ class Models:
         """Give the model of that name, or raise a permanent `ModelFailed` that says what is missing."""
         if name in self.extra:
             return self.extra[name]
+        if name in self._made:
+            return self._made[name]
         async with self._making:
             if name not in self._made:
                 # An SDK takes a second to import: not on the loop's time.

@@ -118,7 +118,9 @@ def _past(messages: Sequence[ModelMessage]) -> list[Past]:
 
 
 def _result(part: ToolReturnPart) -> Result:
-    return Result(text=part.model_response_str(), ok=part.outcome == "success")
+    # Our tools answer in text; asked as a model's wire would, a failure comes wrapped in JSON.
+    text = part.content if isinstance(part.content, str) else part.model_response_str()
+    return Result(text=text, ok=part.outcome == "success")
 
 
 def _instant(now: object) -> datetime:
