@@ -68,6 +68,16 @@ def with_opening(messages: Sequence[ModelMessage], opening: str) -> list[ModelMe
     return [replace(first, parts=[UserPromptPart(opening), *rest], instructions=None), *messages[1:]]
 
 
+def entry(role: str, text: str) -> list[ModelMessage]:
+    """Give a message that no turn wrote, as history shows it to a model."""
+    return [ModelRequest([UserPromptPart(text)])] if role == "user" else [ModelResponse([TextPart(text)])]
+
+
+def exchange(opening: str, closing: str) -> list[ModelMessage]:
+    """Give a turn of which only its opening and its closing are to be remembered."""
+    return [*entry("user", opening), *entry("assistant", closing)]
+
+
 def estimate_tokens(messages: Sequence[ModelMessage]) -> int:
     """Estimate what messages cost: a quarter of a token a character, a whole one in Chinese, Japanese and Korean."""
     return sum(_PART_TOKENS + _tokens(part) for message in messages for part in message.parts)

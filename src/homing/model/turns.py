@@ -1,6 +1,6 @@
 """What stands in a lane, the turn it becomes, and the claim under which a worker holds it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -87,6 +87,7 @@ class Step:
     failed: bool
     args: str | None
     result: str | None
+    cards: Sequence[Mapping[str, object]]
     duration_ms: int | None
     input_tokens: int
     output_tokens: int

@@ -115,6 +115,41 @@ def finish_ok(tx: Tx, finished: Sequence[Mapping[str, Any]]) -> None:
     )  # fmt: skip
 
 
+def retire(tx: Tx, job_ids: Collection[str], *, reason: str) -> None:
+    """Set jobs to rest that have no instant left, unless they are at rest already."""
+    if job_ids:
+        tx.run(
+            sa.update(t.job)
+            .where(t.job.c.id.in_(list(job_ids)), t.job.c.enabled, t.job.c.removed_at.is_(None))
+            .values(enabled=False, disabled_by="done", disabled_reason=reason, disabled_until=None, next_run_at=None)
+        )
+
+
+def remove_after_run(tx: Tx, job_ids: Collection[str]) -> list[str]:
+    """Remove those of the jobs that were to go after a good run; return their ids."""
+    if not job_ids:
+        return []
+    now = tx.now()
+    rows = tx.rows(
+        sa.update(t.job)
+        .where(t.job.c.id.in_(list(job_ids)), t.job.c.delete_after_run, t.job.c.removed_at.is_(None))
+        .values(removed_at=now, updated_at=now, next_run_at=None, disabled_until=None)
+        .returning(t.job.c.id)
+    )
+    return [job_id for (job_id,) in rows]
+
+
+def with_heartbeat(tx: Tx, session_ids: Collection[int]) -> set[int]:
+    """Name the sessions that have a heartbeat: their system job of that key, enabled."""
+    rows = tx.rows(
+        sa.select(t.job.c.session_id).where(
+            t.job.c.session_id.in_(list(session_ids)), t.job.c.kind == "system", t.job.c.dedupe_key == "heartbeat",
+            t.job.c.enabled, t.job.c.removed_at.is_(None),
+        )
+    )  # fmt: skip
+    return {session_id for (session_id,) in rows}
+
+
 def get(tx: Tx, job_id: str) -> Job | None:
     rows = tx.rows(r.jobs.where(t.job.c.id == job_id))
     return r.job_of(rows[0]) if rows else None

@@ -12,11 +12,12 @@ import sqlalchemy as sa
 
 from homing.model.errors import Lost
 from homing.model.ids import new_id
+from homing.model.messages import Message
 from homing.model.people import Source
 from homing.model.turns import Inbound, Outcome, Turn, choose_head
 from homing.store import tables as t
 from homing.store.base import Tx
-from homing.store.rows import inbound_columns, inbound_of, turn_columns, turn_of
+from homing.store.rows import inbound_columns, inbound_of, message_of, messages, turn_columns, turn_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +93,8 @@ def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:
 
 def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
     """Find who goes next in each free lane of those locked; `open_turns` takes them in the same transaction."""
-    busy = {
-        lane_id
-        for (lane_id,) in tx.rows(
-            sa.select(t.turn.c.lane_id).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed")
-        )
-    }
-    free = [lane_id for lane_id in lane_ids if lane_id not in busy]
+    taken = busy(tx, lane_ids)
+    free = [lane_id for lane_id in lane_ids if lane_id not in taken]
     if not free:
         return []
 
@@ -307,6 +303,16 @@ def stale_lanes(tx: Tx, limit: int) -> list[int]:
     return [lane_id for (lane_id,) in rows]
 
 
+def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
+    """Name those of some lanes whose open turn has nobody at work any more."""
+    rows = tx.rows(
+        sa.select(t.turn.c.lane_id).where(
+            t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now()
+        )
+    )
+    return [lane_id for (lane_id,) in rows]
+
+
 def next_claim_end(tx: Tx) -> datetime | None:
     """Tell when the next claim of anybody runs out, unless it is renewed."""
     row = tx.rows(sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed"))[0]
@@ -397,6 +403,28 @@ def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
         .limit(limit)
     )
     return [inbound_of(row) for row in rows]
+
+
+def waiting_chats(tx: Tx, lane_ids: Collection[int]) -> set[int]:
+    """Name the chats that wait in shared lanes: a look before the lock, so that all can be locked in order."""
+    rows = tx.rows(
+        sa.select(t.inbound.c.session_id)
+        .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
+        .distinct()
+    )
+    return {session_id for (session_id,) in rows}
+
+
+def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
+    """Name the lanes that have an open turn."""
+    rows = tx.rows(sa.select(t.turn.c.lane_id).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed"))
+    return {lane_id for (lane_id,) in rows}
+
+
+def opening_of(tx: Tx, turn: Turn) -> Message:
+    """Read a turn's opening."""
+    rows = tx.rows(messages.where(t.message.c.session_id == turn.session_id, t.message.c.seq == turn.opening_seq))
+    return message_of(rows[0])
 
 
 def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:

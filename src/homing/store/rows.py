@@ -141,7 +141,7 @@ def inbound_of(row: Row) -> Inbound:
 
 def step_of(row: Row) -> Step:
     m = row._mapping
-    return Step(**{name: m[name] for name in _STEP_PLAIN})
+    return Step(**{name: m[name] for name in _STEP_PLAIN} | {"cards": m["cards"] or []})
 
 
 def message_of(row: Row) -> Message:

@@ -1,13 +1,13 @@
 """Sessions: their rows, their locks, and the numbers (`seq`, `rev`) that only their lock may hand out."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from homing.model.messages import NewMessage
-from homing.model.sessions import SCREENS, Session, channel_of
+from homing.model.sessions import SCREENS, Session, channel_of, unified_key
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.rows import session_columns, session_of
@@ -95,6 +95,35 @@ def get(tx: Tx, session_id: int) -> Session:
     return session_of(tx.rows(sa.select(*session_columns).where(t.session.c.id == session_id))[0])
 
 
+def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
+    """Read sessions by their own ids; also deleted ones."""
+    rows = tx.rows(sa.select(*session_columns).where(t.session.c.id.in_(list(session_ids))))
+    return {session.id: session for session in map(session_of, rows)}
+
+
+def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
+    """Read sessions by their own ids."""
+    rows = tx.rows(sa.select(*session_columns).where(t.session.c.id.in_(list(session_ids))))
+    return {session.id: session for session in map(session_of, rows)}
+
+
+def parents_of(tx: Tx, session_ids: Collection[int]) -> set[int]:
+    """Name the bound sessions of isolated ones."""
+    rows = tx.rows(
+        sa.select(t.session.c.parent_id).where(
+            t.session.c.id.in_(list(session_ids)), t.session.c.parent_id.is_not(None)
+        )
+    )
+    return {parent_id for (parent_id,) in rows}
+
+
+def unified_of(tx: Tx, user_ids: Collection[str]) -> set[int]:
+    """Name the shared lanes of users, where they have one."""
+    keys = [unified_key(user_id) for user_id in user_ids]
+    rows = tx.rows(sa.select(t.session.c.id).where(t.session.c.key.in_(keys), t.session.c.deleted_at.is_(None)))
+    return {session_id for (session_id,) in rows}
+
+
 def add(
     tx: Tx,
     *,
@@ -133,6 +162,31 @@ def _insert(tx: Tx):  # noqa: ANN202 - one of two dialects' insert, which share 
     from sqlalchemy.dialects.sqlite import insert
 
     return insert(t.session)
+
+
+def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[str, int]:
+    """Make those sessions whose key is not there yet, without an address; return the id of each key."""
+    keys = [str(values["key"]) for values in wanted]
+    known = _ids_of(tx, keys)
+    now = tx.now()
+    rows = [
+        {**values, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1, "summary_until": 0}
+        for values in wanted
+        if values["key"] not in known
+    ]
+    if rows:
+        tx.rows(_insert(tx).on_conflict_do_nothing().returning(t.session.c.id), rows)
+        # Read again: of those refused, somebody else made them meanwhile.
+        known = _ids_of(tx, keys)
+    return known
+
+
+def _ids_of(tx: Tx, keys: Collection[str]) -> dict[str, int]:
+    if not keys:
+        return {}
+    c = t.session.c
+    rows = tx.rows(sa.select(c.key, c.id).where(c.key.in_(list(keys)), c.deleted_at.is_(None)))
+    return {key: session_id for key, session_id in rows}
 
 
 def addresses(tx: Tx, session_ids: Collection[int]) -> dict[int, list[str]]:

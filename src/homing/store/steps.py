@@ -1,5 +1,8 @@
 """Steps of a turn. Each write first holds the turn under its fence; whoever holds the fence numbers the steps."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
 from homing.model.turns import Step
@@ -8,10 +11,26 @@ from homing.store.base import Tx
 from homing.store.rows import step_columns, step_of
 
 
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What one of our own operations gave: words for the model, and cards for the closing."""
+
+    text: str
+    cards: Sequence[Mapping[str, object]] = ()
+
+
 def kept(tx: Tx, turn_id: str) -> list[Step]:
     """Read a turn's steps in order. A take-over reads them only after its own fence is committed."""
     rows = tx.rows(sa.select(*step_columns).where(t.step.c.turn_id == turn_id).order_by(t.step.c.n))
     return [step_of(row) for row in rows]
+
+
+def find(tx: Tx, turn_id: str, *, kind: str, key: str) -> Step | None:
+    """Read one step of a turn."""
+    rows = tx.rows(
+        sa.select(*step_columns).where(t.step.c.turn_id == turn_id, t.step.c.kind == kind, t.step.c.key == key)
+    )
+    return step_of(rows[0]) if rows else None
 
 
 def begin_step(tx: Tx, turn_id: str, n: int, *, kind: str, name: str, key: str, args: str | None) -> None:
@@ -47,13 +66,14 @@ def add_step(
     duration_ms: int = 0,
     input_tokens: int = 0,
     output_tokens: int = 0,
+    cards: Sequence[Mapping[str, object]] = (),
 ) -> None:
     """Record a call that was made and done in one, or that does no harm when made again."""
     now = tx.now()
     tx.run(
         sa.insert(t.step).values(
             turn_id=turn_id, n=n, kind=kind, name=name, key=key, state="done", args=args, result=result, failed=failed,
-            duration_ms=duration_ms, input_tokens=input_tokens, output_tokens=output_tokens, begun_at=now, done_at=now,
+            cards=list(cards) or None, duration_ms=duration_ms, input_tokens=input_tokens, output_tokens=output_tokens, begun_at=now, done_at=now,
         )
     )  # fmt: skip
 

@@ -471,6 +471,8 @@ step = sa.Table(
     _flag("failed"),
     _text("args", nullable=True),
     _text("result", nullable=True),
+    # Changes of jobs that this call made, shown with the closing.
+    _json("cards"),
     _number("duration_ms"),
     _count("input_tokens"),
     _count("output_tokens"),

@@ -480,6 +480,7 @@ def upgrade() -> None:
         sa.Column("failed", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("args", sa.Text(), nullable=True),
         sa.Column("result", sa.Text(), nullable=True),
+        sa.Column("cards", Json, nullable=True),
         sa.Column("duration_ms", sa.BigInteger(), nullable=True),
         sa.Column("input_tokens", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("output_tokens", sa.BigInteger(), server_default="0", nullable=False),

@@ -1,0 +1,169 @@
+"""What a finished run means for its job: counters, retries, the end of a one-shot, the automatic pause (rules 15, 18).
+
+Only the engine's columns are written, and none of the counters when the job was edited since the run was queued.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homing.engine.thoughts import Thought
+from homing.model.jobs import MAX_FAILURES, Job, retry_after_failure
+from homing.model.messages import NewMessage
+from homing.model.schedules import At
+from homing.model.sessions import Session
+from homing.model.turns import Turn
+from homing.store import Tx, deliveries, jobs, runs, sessions
+from homing.store.deliveries import NewOutbound
+
+_ERROR_LINE = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aftermath:
+    """A run that just ended, with the locked rows it belongs to."""
+
+    job: Job
+    turn: Turn
+    thought: Thought
+    home: Session
+    lane_id: int
+    rev: int
+
+    @property
+    def same_revision(self) -> bool:
+        return self.turn.policy.get("revision") == self.job.revision
+
+    @property
+    def scheduled(self) -> bool:
+        return self.turn.policy.get("trigger") != "manual"
+
+
+def after_runs(tx: Tx, ended: Sequence[Aftermath]) -> None:
+    """Write what runs that just ended mean for their jobs."""
+    if not ended:
+        return
+    now = tx.now()
+    plain: list[dict[str, object]] = []
+    for one in ended:
+        if one.thought.outcome in {"answered", "empty"}:
+            plain.append(
+                {
+                    "b_id": one.job.id, "b_run": one.turn.run_id, "b_at": one.turn.opened_at, "b_rev": one.rev,
+                    "b_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
+                    "b_revision": one.turn.policy.get("revision"),
+                }
+            )  # fmt: skip
+            _after_good_end(tx, one)
+        elif one.thought.outcome == "failed":
+            _after_failure(tx, one)
+        else:
+            _after_cancel(tx, one)
+    if plain:
+        jobs.finish_ok(tx, plain)
+
+
+def _after_good_end(tx: Tx, one: Aftermath) -> None:
+    job = one.job
+    if not (one.same_revision and one.scheduled) or job.removed_at is not None:
+        return
+    if job.delete_after_run:
+        jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
+    elif job.enabled and job.next_run_at is None:
+        _end(tx, job, "It ran, and has no further time to run.")
+
+
+def _after_cancel(tx: Tx, one: Aftermath) -> None:
+    job = one.job
+    jobs.engine_write(tx, job.id, {"last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "rev": one.rev})
+    if one.same_revision and one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
+        _end(tx, job, "Its run was cancelled, and it has no further time to run.")
+
+
+def _end(tx: Tx, job: Job, reason: str) -> None:
+    jobs.engine_write(
+        tx, job.id, {"enabled": False, "disabled_by": "done", "disabled_reason": reason, "retry": 0, "retry_of": None}
+    )
+
+
+def _after_failure(tx: Tx, one: Aftermath) -> None:
+    job, now = one.job, tx.now()
+    line = _short(one.thought)
+    jobs.engine_write(
+        tx,
+        job.id,
+        {
+            "last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "last_status": "error",
+            "last_error": line, "last_duration_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
+            "rev": one.rev,
+        },
+    )  # fmt: skip
+    if not one.same_revision or job.removed_at is not None:
+        return
+    failures = job.consecutive_failures + 1
+    jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
+    if not one.scheduled or not job.enabled:
+        return
+    if isinstance(job.timing.schedule, At):
+        _retry_or_pause(tx, one, line)
+    elif failures >= MAX_FAILURES:
+        _pause(tx, one, f"It failed {failures} times in a row; the last time: {line}")
+    elif job.next_run_at is None:
+        _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")
+
+
+def _retry_or_pause(tx: Tx, one: Aftermath, line: str) -> None:
+    """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, visible, with the reason."""
+    retry = one.job.timing.retry
+    again_at = None if one.thought.permanent else retry_after_failure(retry, tx.now())
+    if again_at is None:
+        tries = f" after {retry + 1} tries" if retry else ""
+        _pause(tx, one, f"It failed{tries}: {line}")
+        return
+    assert one.turn.run_id is not None
+    run = runs.get(tx, one.turn.run_id)
+    assert run is not None
+    jobs.engine_write(tx, one.job.id, {"next_run_at": again_at, "retry": retry + 1, "retry_of": run.scheduled_for})
+
+
+def _pause(tx: Tx, one: Aftermath, reason: str) -> None:
+    """Disable a job ourselves, and say so once, where its people will see it."""
+    jobs.engine_write(
+        tx,
+        one.job.id,
+        {
+            "enabled": False, "disabled_by": "engine", "disabled_reason": reason, "next_run_at": None, "retry": 0,
+            "retry_of": None,
+        },
+    )  # fmt: skip
+    give_note(
+        tx, home=one.home, lane_id=one.lane_id, job=one.job, run_id=one.turn.run_id,
+        text=f'I paused the automation "{one.job.name}". {reason}',
+    )  # fmt: skip
+
+
+def give_note(tx: Tx, *, home: Session, lane_id: int, job: Job, run_id: str | None, text: str) -> None:
+    """Write a note about a job into its locked session, and owe it to its people."""
+    if home.deleted_at is not None:
+        return
+    note = NewMessage(
+        session_id=home.id, lane_id=lane_id, role="assistant", kind="note", text=text, job_id=job.id, run_id=run_id,
+        meta={"cron_job_id": job.id, "cron_job_name": job.name},
+    )  # fmt: skip
+    (seq,), marks = sessions.say(tx, [note])
+    deliveries.owe(
+        tx,
+        [
+            NewOutbound(
+                session_id=home.id, user_id=home.user_id, seq=seq, rev=marks[home.id].rev, cause="note", run_id=run_id,
+                addresses=sessions.addresses(tx, [home.id])[home.id],
+            )
+        ],
+    )  # fmt: skip
+
+
+def _short(thought: Thought) -> str:
+    match thought.reason:
+        case "timeout" | "interrupted":
+            return (thought.error or thought.reason)[:_ERROR_LINE]
+        case _:
+            return thought.text[:_ERROR_LINE]

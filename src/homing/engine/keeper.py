@@ -1,0 +1,188 @@
+"""The agent's journal, kept as step rows. Each write first holds the turn under its fence: no row, no write."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from homing.agent.history import dump_response, load_response
+from homing.agent.journal import KeptStep, LiveStep, LiveText, ToolCall
+from homing.engine.claims import Claim
+from homing.engine.opening import Opened
+from homing.model.errors import Lost
+from homing.model.messages import NewMessage
+from homing.model.turns import Step, may_inject
+from homing.store import Store, Tx, lanes, sessions, steps
+from homing.store.steps import Done
+
+
+QUIET = "nothing_to_report"
+
+
+class Keeper:
+    """Keeps one turn's steps for as long as its claim lasts."""
+
+    def __init__(self, store: Store, opened: Opened, claim: Claim, session_key: str, kept: Sequence[Step]) -> None:
+        self.opened = opened
+        self.claim = claim
+        self.session_key = session_key
+        self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
+        self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
+        self.kept = [_kept(step) for step in kept]
+        self._store = store
+        self._n = max((step.n for step in kept), default=0)
+        self._told = 0
+
+    @property
+    def turn_id(self) -> str:
+        return self.opened.turn.id
+
+    @property
+    def quiet_note(self) -> str | None:
+        """What the agent said with `nothing_to_report`; None when it did not call it."""
+        return str(self._quiet[-1].get("note") or "") if self._quiet else None
+
+    def may_call(self) -> bool:
+        return self.claim.alive()
+
+    async def model_done(self, response: "object", *, name: str, duration_ms: int) -> None:
+        usage = response.usage  # type: ignore[attr-defined] # the agent's own type, opaque here
+        result = dump_response(response)  # type: ignore[arg-type]
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            steps.add_step(
+                tx, self.turn_id, n, kind="model", name=name, key=str(n), result=result, duration_ms=duration_ms,
+                input_tokens=usage.input_tokens, output_tokens=usage.output_tokens,
+            )  # fmt: skip
+            steps.made_progress(tx, self.turn_id)
+
+        await self._store.write(work)
+
+    async def tool_begun(self, call: ToolCall) -> None:
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            steps.begin_step(
+                tx, self.turn_id, n, kind="tool", name=call.name, key=call.key, args=json.dumps(dict(call.args))
+            )
+
+        await self._store.write(work)
+
+    async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            known = steps.finish_step(
+                tx, self.turn_id, kind="tool", key=call.key, result=result, failed=failed, duration_ms=duration_ms
+            )
+            if not known:
+                steps.add_step(
+                    tx, self.turn_id, n, kind="tool", name=call.name, key=call.key, args=json.dumps(dict(call.args)),
+                    result=result, failed=failed, duration_ms=duration_ms,
+                )  # fmt: skip
+            steps.made_progress(tx, self.turn_id)
+
+        await self._store.write(work)
+
+    async def commit(self, call: ToolCall, work: Callable[[Tx], Done]) -> str:
+        """Run one of our own operations together with its step: it can neither double nor be unknown.
+
+        A refusal undoes all of it; the agent then keeps the refusal as the step.
+        """
+        n = self._next()
+
+        def both(tx: Tx) -> Done:
+            self._hold(tx)
+            before = steps.find(tx, self.turn_id, kind="tool", key=call.key)
+            if before is not None and before.state == "done":
+                return Done(text=before.result or "")
+            done = work(tx)
+            steps.add_step(
+                tx, self.turn_id, n, kind="tool", name=call.name, key=call.key, args=json.dumps(dict(call.args)),
+                result=done.text, cards=done.cards,
+            )  # fmt: skip
+            steps.made_progress(tx, self.turn_id)
+            return done
+
+        done = await self._store.write(both)
+        if call.name == QUIET:
+            self._quiet.append(dict(call.args))
+        self.cards += done.cards
+        return done.text
+
+    async def take_injected(self) -> Sequence[str]:
+        """Rule 2: what a person says meanwhile becomes this turn's, on record, before the call that shows it."""
+        turn = self.opened.turn
+        if turn.source != "person":
+            return ()
+
+        def look(tx: Tx) -> bool:
+            return any(may_inject(inbound, turn) for inbound in lanes.injectable(tx, turn))
+
+        if not await self._store.read(look):
+            return ()
+
+        def take(tx: Tx) -> list[str]:
+            sessions.lock(tx, {turn.lane_id, turn.session_id})
+            self._hold(tx)
+            taken = [
+                inbound
+                for inbound in lanes.injectable(tx, turn)
+                if may_inject(inbound, turn) and lanes.take_into(tx, turn, inbound)
+            ]
+            sessions.say(
+                tx,
+                [
+                    NewMessage(
+                        session_id=turn.session_id, lane_id=turn.lane_id, role="user", kind="chat", text=inbound.text,
+                        turn_id=turn.id, inbound_id=inbound.id,
+                        meta={"injected": True} | ({"sender_id": inbound.sender_id} if inbound.sender_id else {}),
+                    )
+                    for inbound in taken
+                ],
+            )  # fmt: skip
+            for inbound in taken:
+                steps.add_step(
+                    tx, turn.id, self._next(), kind="inject", name="message", key=inbound.id, result=inbound.text
+                )
+            return [inbound.text for inbound in taken]
+
+        return await self._store.write(take)
+
+    async def tell(self, live: LiveText | LiveStep) -> None:
+        turn = self.opened.turn
+        self._told += 1
+        data: dict[str, object] = {"session_key": self.session_key, "turn_id": turn.id}
+        if isinstance(live, LiveText):
+            event = "text"
+            data |= {"attempt": turn.attempts, "n": self._told, "text": live.text, "whole": live.whole}
+        else:
+            event = "step"
+            data |= {"n": live.n, "kind": live.kind, "name": live.name, "state": live.state,
+                     "duration_ms": live.duration_ms}  # fmt: skip
+        topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")
+        self._store.bell.say(topics, {"event": event, "data": data})
+
+    def _hold(self, tx: Tx) -> None:
+        if self.claim.reason == "lost":
+            raise Lost(f"{self.turn_id} is not mine any more")
+        lanes.hold(tx, self.turn_id, self.opened.turn.fence)
+
+    def _next(self) -> int:
+        self._n += 1
+        return self._n
+
+
+def _kept(step: Step) -> KeptStep:
+    return KeptStep(
+        n=step.n,
+        kind=step.kind,
+        name=step.name,
+        key=step.key,
+        done=step.state == "done",
+        response=load_response(step.result) if step.kind == "model" and step.result else None,
+        result=None if step.kind == "model" else step.result,
+        failed=step.failed,
+    )

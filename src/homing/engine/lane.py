@@ -1,0 +1,138 @@
+"""The lane's seam: one function that opens a lane's head, or takes up its open turn; thinks; closes.
+
+It may be called at any time, for any session, by anyone: a wrong call costs one row read. It knows no slots, no picking, no
+renewal and no bell.
+"""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from homing.agent.history import dump, exchange
+from homing.engine import thoughts
+from homing.engine.claims import Claim
+from homing.engine.closing import Ended, Ending, close_turns
+from homing.engine.keeper import Keeper
+from homing.engine.opening import Found, Opened, open_lanes
+from homing.engine.thoughts import Thought
+from homing.engine.together import Together
+from homing.model.errors import Failed, Lost
+from homing.model.turns import MAX_ATTEMPTS, Step
+from homing.operations.desk import House
+from homing.store import Store, lanes, sessions, steps
+
+Worked = Literal["empty", "more", "held"]
+Think = Callable[[Opened, Keeper], Awaitable[Thought]]
+
+
+@dataclass(kw_only=True, eq=False)
+class Lanes:
+    """All that working a lane needs: the store, the house, and somebody who thinks."""
+
+    store: Store
+    house: House
+    think: Think
+
+    def __post_init__(self) -> None:
+        self._open: Together[tuple[int, Claim], Found] = Together(
+            self.store, lambda tx, wants: open_lanes(tx, wants, self.house)
+        )
+        self._close: Together[Ending, Ended] = Together(
+            self.store, lambda tx, endings: close_turns(tx, endings, self.house)
+        )
+
+    async def open(self, lane_id: int, claim: Claim) -> Found:
+        return await self._open((lane_id, claim))
+
+    async def close(self, ending: Ending) -> Ended:
+        return await self._close(ending)
+
+
+async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
+    """Work one turn of a lane. `more`: something may wait behind it; `held`: somebody else is at it."""
+    opened = await room.open(lane_id, claim)
+    if not isinstance(opened, Opened):
+        return opened
+    try:
+        thought = await _think(room, opened, claim)
+        if thought is None:
+            return await _leave(room, opened, claim)
+        await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=_remembered(opened, thought)))
+    except Lost:
+        return "held"
+    return "more"
+
+
+async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
+    """Think, unless the turn is over already; None when it was stopped without a result."""
+    turn = opened.turn
+    if turn.cancel_requested_at is not None:
+        return thoughts.cancelled(turn)
+    if turn.deadline_at is not None and turn.deadline_at <= opened.now:
+        return thoughts.timed_out(turn)
+    if turn.attempts > MAX_ATTEMPTS:
+        return thoughts.interrupted(turn)
+    task = asyncio.create_task(_attempt(room, opened, claim))
+    deadline = None
+    if turn.deadline_at is not None:
+        left = (turn.deadline_at - opened.now).total_seconds()
+        deadline = asyncio.get_running_loop().call_later(left, claim.stop, "timeout")
+    try:
+        await claim.run(task)
+    finally:
+        if deadline is not None:
+            deadline.cancel()
+    if not task.cancelled():
+        return task.result()
+    return await _stopped(room, opened, claim)
+
+
+async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
+    try:
+        key, kept = await _look(room, opened)
+        return await room.think(opened, Keeper(room.store, opened, claim, key, kept))
+    except Lost:
+        claim.stop("lost")
+        raise
+    except Failed as error:
+        return thoughts.failed(error, "".join(traceback.format_exception(error)))
+    except Exception as error:  # the rim of a turn: whatever broke, the lane goes on and the record has the story
+        return thoughts.broken("".join(traceback.format_exception(error)))
+
+
+async def _look(room: Lanes, opened: Opened) -> tuple[str, list[Step]]:
+    """Read the session's key, and the steps an earlier attempt left: our fence is committed, nobody adds one now."""
+    turn = opened.turn
+    return await room.store.read(
+        lambda tx: (
+            sessions.get(tx, turn.session_id).key,
+            steps.kept(tx, turn.id) if opened.taken_up else [],
+        )
+    )
+
+
+async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
+    match claim.reason:
+        case "timeout":
+            return thoughts.timed_out(opened.turn)
+        case "cancel":
+            turn = await room.store.read(lambda tx: lanes.get_turn(tx, opened.turn.id))
+            return thoughts.cancelled(turn or opened.turn)
+        case _:
+            return None
+
+
+async def _leave(room: Lanes, opened: Opened, claim: Claim) -> Worked:
+    """Hand the turn back at a graceful stop; a lost one is another's already."""
+    if claim.reason == "leave":
+        await room.store.write(lambda tx: lanes.hand_back(tx, opened.turn.id, opened.turn.fence))
+    return "held"
+
+
+def _remembered(opened: Opened, thought: Thought) -> Thought:
+    """A turn without an answer is remembered by its opening and the line people saw."""
+    if thought.history is not None or thought.reason == "session_deleted":
+        return thought
+    return replace(thought, history=dump(exchange(opened.opening, thought.text or thoughts.EMPTY)))

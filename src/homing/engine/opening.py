@@ -1,0 +1,296 @@
+"""Open: the head of a free lane becomes a running turn, with its opening, its run and its prompt, in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from homing.engine.claims import Claim
+from homing.engine.prompts import Rendered, render
+from homing.model.ids import new_id
+from homing.model.jobs import ON_TIME, Job
+from homing.model.messages import Kind, NewMessage
+from homing.model.people import Agent
+from homing.model.runs import Run
+from homing.model.sessions import Session
+from homing.model.turns import Inbound, Turn
+from homing.operations.desk import House
+from homing.store import Tx, jobs, lanes, people, runs, sessions
+from homing.store.lanes import Head
+
+_KINDS: Mapping[str, Kind] = {"person": "chat", "run": "scheduled", "report": "report"}
+_PROVENANCE = "cron_turn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A turn this worker holds now, fresh or taken up again."""
+
+    turn: Turn
+    opening: str
+    """As history shows it; the turn's prompt is what the model gets instead."""
+    meta: Mapping[str, object]
+    taken_up: bool = False
+    now: datetime
+
+
+Found = Opened | Literal["empty", "held"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """All that is known of a turn before its rows are written."""
+
+    turn_id: str
+    head: Head
+    session: Session
+    agent: Agent
+    run: Run | None
+    job: Job | None
+    rendered: Rendered | None
+    variables: Mapping[str, object]
+    messages: tuple[NewMessage, ...]
+    meta: Mapping[str, object]
+
+
+def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list[Found]:
+    """Open the head of each lane, or take up its open turn whose claim ran out."""
+    claims = dict(wants)
+    involved = set(claims) | sessions.parents_of(tx, list(claims))
+    if house.settings.unified_session:
+        # In a unified lane several chats wait: their rows are locked with the lane's, in id order.
+        involved |= lanes.waiting_chats(tx, list(claims))
+    sessions.lock(tx, involved)
+    now = tx.now()
+    found: dict[int, Found] = {}
+    for lane_id in lanes.stale_among(tx, list(claims)):
+        if taken := _take_up(tx, lane_id, claims[lane_id], now):
+            found[lane_id] = taken
+    heads = lanes.take_heads(tx, [lane_id for lane_id in claims if lane_id not in found])
+    # A head whose chat came in after our look is not locked by us: the next look has it.
+    heads = [head for head in heads if head.inbound.session_id in involved]
+    for opened in _open(tx, heads, claims, house, now):
+        found[opened.turn.lane_id] = opened
+    busy = _busy(tx, [lane_id for lane_id in claims if lane_id not in found])
+    return [found.get(lane_id, "held" if lane_id in busy else "empty") for lane_id, _ in wants]
+
+
+def _busy(tx: Tx, lane_ids: list[int]) -> set[int]:
+    return lanes.busy(tx, lane_ids) if lane_ids else set()
+
+
+def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None:
+    turn = lanes.take_over(tx, lane_id, claim.worker_id, _until(claim, now))
+    if turn is None:
+        return None
+    claim.turn_id, claim.fence = turn.id, turn.fence
+    return _read_opened(tx, turn, now)
+
+
+def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
+    opening = lanes.opening_of(tx, turn)
+    # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
+    return Opened(turn=turn, opening=opening.text, meta=opening.meta, taken_up=True, now=now)
+
+
+def _until(claim: Claim, now: datetime) -> datetime | None:
+    return None if claim.seconds is None else now + timedelta(seconds=claim.seconds)
+
+
+def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: House, now: datetime) -> list[Opened]:
+    if not heads:
+        return []
+    plans = _plan(tx, heads, house, now)
+    seqs, marks = sessions.say(
+        tx,
+        [message for plan in plans for message in plan.messages],
+        # A run is a row of the bound session, also while it works in a session of its own.
+        also={plan.run.session_id for plan in plans if plan.run is not None},
+    )
+    last = 0
+    new_turns: list[lanes.NewTurn] = []
+    for plan in plans:
+        last += len(plan.messages)
+        new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], house, now, seqs[last - 1]))
+    lanes.open_turns(tx, new_turns)
+    runs.open_runs(
+        tx,
+        [
+            {
+                "b_id": plan.run.id, "b_turn": plan.turn_id, "b_seq": new.opening_seq,
+                "b_rev": marks[plan.run.session_id].rev,
+                "b_prompt_id": plan.rendered and plan.rendered.id, "b_prompt_version": plan.rendered and plan.rendered.version,
+                "b_prompt_sha256": plan.rendered and plan.rendered.sha256, "b_prompt": new.prompt,
+                "b_variables": dict(plan.variables),
+            }
+            for plan, new in zip(plans, new_turns, strict=True)
+            if plan.run is not None
+        ],
+    )  # fmt: skip
+    opened = [_opened(plan, new, now) for plan, new in zip(plans, new_turns, strict=True)]
+    for one in opened:
+        claim = claims[one.turn.lane_id]
+        claim.turn_id, claim.fence = one.turn.id, one.turn.fence
+    tx.ring(*{f"user:{plan.session.user_id}" for plan in plans})
+    return opened
+
+
+def _plan(tx: Tx, heads: Sequence[Head], house: House, now: datetime) -> list[_Plan]:
+    agents = {agent.id: agent for agent in people.list_agents(tx)}
+    chats = sessions.get_many(tx, {head.inbound.session_id for head in heads})
+    run_ids = [head.inbound.run_id for head in heads if head.inbound.run_id]
+    known_runs = runs.get_many(tx, run_ids) if run_ids else {}
+    job_ids = {head.inbound.job_id for head in heads if head.inbound.job_id}
+    known_jobs = jobs.get_many(tx, job_ids) if job_ids else {}
+    plans: list[_Plan] = []
+    for head in heads:
+        inbound = head.inbound
+        session = chats[inbound.session_id]
+        run = known_runs.get(inbound.run_id) if inbound.run_id else None
+        job = known_jobs.get(inbound.job_id) if inbound.job_id else None
+        variables = _variables(inbound, run, job, house, now)
+        rendered = _rendered(inbound, variables)
+        turn_id = new_id("turn")
+        meta = _meta(inbound, run, job, rendered)
+        plans.append(
+            _Plan(
+                turn_id=turn_id, head=head, session=session, agent=agents[session.agent_id], run=run, job=job,
+                rendered=rendered, variables=variables, meta=meta,
+                messages=(*(_note_message(note, turn_id) for note in head.notes),
+                          _opening_message(inbound, job, turn_id, meta)),
+            )
+        )  # fmt: skip
+    return plans
+
+
+def _variables(inbound: Inbound, run: Run | None, job: Job | None, house: House, now: datetime) -> dict[str, object]:
+    """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome (rule 24)."""
+    if job is None:
+        return {}
+    if run is None:
+        return {"job_id": job.id, "job_name": job.name, "message": inbound.text, "count": inbound.meta.get("count", 1)}
+    zone = ZoneInfo(run.tz)
+    late = run.queued_at - run.scheduled_for
+    return {
+        "job_id": job.id,
+        "job_name": job.name,
+        "message": job.payload.message,
+        "scheduled_for": _clock(run.scheduled_for, zone),
+        "now": _clock(now, zone),
+        "trigger": run.trigger,
+        "late_words": _span(late) if run.trigger == "catch_up" and late > ON_TIME else None,
+        "missed_count": run.missed_count or 0,
+        "last_status": job.last_status,
+        "last_run_at": _clock(job.last_run_at, zone) if job.last_run_at else None,
+        "last_error": job.last_error,
+        "quiet": job.quiet,
+    }
+
+
+def _clock(instant: datetime, zone: ZoneInfo) -> str:
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
+
+
+def _span(late: timedelta) -> str:
+    minutes = int(late.total_seconds() // 60)
+    for size, word in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            count = minutes // size
+            return f"{count} {word}{'' if count == 1 else 's'}"
+    return "a moment"
+
+
+def _rendered(inbound: Inbound, variables: Mapping[str, object]) -> Rendered | None:
+    match inbound.source:
+        case "run":
+            return render("cron.agent_turn.reminder", variables)
+        case "report" if variables:
+            return render("cron.report.continuation", variables)
+        case _:
+            return None
+
+
+def _meta(inbound: Inbound, run: Run | None, job: Job | None, rendered: Rendered | None) -> dict[str, object]:
+    """Rule 25: what a scheduled opening and its closing carry; others say where they came from."""
+    if run is not None and job is not None and rendered is not None:
+        return {
+            _PROVENANCE: True,
+            "cron_job_id": job.id,
+            "cron_job_name": job.name,
+            "cron_run_id": run.id,
+            "cron_prompt_ref": rendered.ref,
+        }
+    meta = {key: value for key, value in inbound.meta.items() if key != "count"}
+    if inbound.source != "person":
+        meta |= {"source": inbound.source}
+    if inbound.sender_id:
+        meta |= {"sender_id": inbound.sender_id}
+    return meta
+
+
+def _opening_message(inbound: Inbound, job: Job | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
+    text = inbound.text
+    if inbound.source == "run":
+        name = job.name if job else inbound.job_id
+        text = f"Scheduled cron job triggered: {name}\n\n{job.payload.message if job else text}"
+    return NewMessage(
+        session_id=inbound.session_id, lane_id=inbound.lane_id, role="user", kind=_KINDS.get(inbound.source, "note"),
+        text=text, turn_id=turn_id, inbound_id=inbound.id, job_id=inbound.job_id, run_id=inbound.run_id, meta=meta,
+    )  # fmt: skip
+
+
+def _note_message(note: Inbound, turn_id: str) -> NewMessage:
+    return NewMessage(
+        session_id=note.session_id, lane_id=note.lane_id, role="user", kind="note", text=note.text, turn_id=turn_id,
+        inbound_id=note.id, job_id=note.job_id, meta={**note.meta, "source": note.source},
+    )  # fmt: skip
+
+
+def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> lanes.NewTurn:
+    job, inbound = plan.job if plan.run is not None else None, plan.head.inbound
+    ceiling = house.settings.turn_seconds if job is None else job.payload.timeout_seconds
+    notes = [note.text for note in plan.head.notes]
+    body = plan.rendered.text if plan.rendered else inbound.text
+    return lanes.NewTurn(
+        id=plan.turn_id,
+        head=plan.head,
+        agent_id=plan.agent.id,
+        worker_id=claim.worker_id,
+        claimed_until=_until(claim, now),
+        deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
+        model=(job.payload.model if job else None) or plan.agent.model or house.model,
+        thinking=job.payload.thinking if job else None,
+        prompt="\n\n".join([*notes, body]) if notes else body,
+        policy=_policy(job, plan.run),
+        opening_seq=opening_seq,
+    )
+
+
+def _policy(job: Job | None, run: Run | None) -> dict[str, object]:
+    if job is None or run is None:
+        return {}
+    return {
+        "revision": run.revision,
+        "trigger": run.trigger,
+        "quiet": job.quiet,
+        "may_schedule": job.may_schedule,
+        "context": job.payload.context,
+        "job_name": job.name,
+        "message": job.payload.message,
+    }
+
+
+def _opened(plan: _Plan, new: lanes.NewTurn, now: datetime) -> Opened:
+    inbound = plan.head.inbound
+    turn = Turn(
+        id=new.id, lane_id=inbound.lane_id, session_id=inbound.session_id, user_id=inbound.user_id,
+        agent_id=new.agent_id, source=inbound.source, run_id=inbound.run_id, job_id=inbound.job_id, state="running",
+        outcome=None, reason=None, worker_id=new.worker_id, claimed_until=new.claimed_until, fence=1, attempts=1,
+        deadline_at=new.deadline_at, cancel_requested_at=None, cancel_reason=None, address=inbound.address,
+        sender_id=inbound.sender_id, model=new.model, thinking=new.thinking, prompt=new.prompt, policy=new.policy,
+        error=None, opening_seq=new.opening_seq, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now,
+        closed_at=None,
+    )  # fmt: skip
+    notes = "".join(f"{note.text}\n\n" for note in plan.head.notes)
+    return Opened(turn=turn, opening=notes + plan.messages[-1].text, meta=plan.meta, now=now)

@@ -1,0 +1,176 @@
+"""What a model gets to see for one turn: instructions, memories, earlier turns, tools; and what came of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from homing.agent.history import dump, entry, fit, load, summarise, with_opening
+from homing.agent.journal import Answer, Ask, Tool
+from homing.agent.mind import think
+from homing.agent.models import Models
+from homing.engine.keeper import Keeper
+from homing.engine.opening import Opened
+from homing.engine.thoughts import EMPTY, Thought
+from homing.model.errors import Failed
+from homing.model.memories import Memory
+from homing.model.people import Agent
+from homing.model.sessions import Session
+from homing.operations.desk import House
+from homing.store import Store, Tx, memories, messages, people, sessions
+from homing.store.messages import Told
+
+Toolbox = Callable[[Opened, Keeper, Agent], Sequence[Tool]]
+
+HISTORY_TOKENS = 24_000
+HISTORY_STRETCHES = 400
+MEMORIES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Past:
+    """What is read for a turn in one look."""
+
+    session: Session
+    lane: Session
+    agent: Agent
+    zone: str
+    told: list[Told]
+    memories: list[Memory]
+
+
+@dataclass(kw_only=True, eq=False)
+class Thinker:
+    """Thinks turns through with a real agent."""
+
+    store: Store
+    house: House
+    models: Models
+    toolbox: Toolbox
+
+    async def __call__(self, opened: Opened, keeper: Keeper) -> Thought:
+        past = await self.store.read(lambda tx: self._read(tx, opened))
+        tools = self.toolbox(opened, keeper, past.agent)
+        history, summary = await self._history(opened, past)
+        ask = Ask(
+            model=opened.turn.model,
+            instructions=_instructions(past, summary, tools, opened),
+            history=history,
+            prompt=opened.turn.prompt,
+            tools=tools,
+            kept=keeper.kept,
+            thinking=opened.turn.thinking,
+            facts=_facts(opened, past),
+        )
+        answer = await think(ask, keeper, models=self.models)
+        return _thought(opened, keeper, answer)
+
+    def _read(self, tx: Tx, opened: Opened) -> _Past:
+        turn = opened.turn
+        session = sessions.get(tx, turn.session_id)
+        lane = session if turn.lane_id == turn.session_id else sessions.get(tx, turn.lane_id)
+        agent = people.get_agent(tx, turn.agent_id)
+        user = people.get_user(tx, turn.user_id)
+        assert agent is not None
+        context = turn.policy.get("context", "session")
+        told = (
+            []
+            if context == "none"
+            else messages.told(
+                tx,
+                turn.lane_id,
+                after_n=lane.summary_until,
+                limit=HISTORY_STRETCHES,
+                job_id=turn.job_id if context == "since_last" else None,
+            )
+        )
+        return _Past(
+            session=session,
+            lane=lane,
+            agent=agent,
+            zone=session.timezone or (user.timezone if user else None) or self.house.settings.timezone,
+            told=told,
+            memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES),
+        )
+
+    async def _history(self, opened: Opened, past: _Past):  # noqa: ANN202 - the agent's own message type
+        """Give the newest turns that fit; fold the older ones into the lane's running summary."""
+        turns = [
+            load(stretch.history) if stretch.history else entry(stretch.message.role, stretch.message.text)
+            for stretch in past.told
+            if stretch.history or stretch.message
+        ]
+        kept, dropped = fit(turns, HISTORY_TOKENS)
+        context = opened.turn.policy.get("context", "session")
+        summary = past.lane.summary if context == "session" else None
+        if dropped and context == "session":
+            summary = await self._fold(opened, past, [m for turn in dropped for m in turn], len(dropped))
+        return [message for turn in kept for message in turn], summary
+
+    async def _fold(self, opened: Opened, past: _Past, dropped: "Sequence[object]", count: int) -> str | None:
+        try:
+            text = await summarise(self.models, opened.turn.model, past.lane.summary, dropped)  # type: ignore[arg-type]
+        except Failed:
+            # The turn itself will meet the same model and report it; the older turns stay as they are.
+            return past.lane.summary
+        until = past.told[count - 1].n
+        await self.store.write(
+            lambda tx: sessions.keep_summary(tx, past.lane.id, text, until, before=past.lane.summary_until)
+        )
+        return text
+
+
+def _topic(opened: Opened) -> str:
+    message = opened.turn.policy.get("message")
+    return str(message) if message else opened.opening
+
+
+def _facts(opened: Opened, past: _Past) -> dict[str, object]:
+    return {
+        "source": opened.turn.source,
+        "now": opened.now,
+        "zone": past.zone,
+        "job_name": opened.turn.policy.get("job_name"),
+        "message": opened.turn.policy.get("message") or opened.opening,
+        "quiet": bool(opened.turn.policy.get("quiet")),
+        "memories": [memory.text for memory in past.memories],
+    }
+
+
+def _instructions(past: _Past, summary: str | None, tools: Sequence[Tool], opened: Opened) -> str:
+    parts = [past.agent.instructions, f"It is {_wall(opened.now, past.zone)} for the user."]
+    names = {tool.name for tool in tools}
+    for name in ("schedule_task", "cron"):
+        if name in names:
+            parts.append(
+                f"For every reminder, later check or regular task, and whenever you promise to come back, call {name}:"
+                " without it nothing happens. Tell the user the time and zone from its reply."
+            )
+    if past.memories:
+        facts = "\n".join(f"- {memory.text} ({memory.id})" for memory in past.memories)
+        parts.append(f"What you remember about this user that may matter now:\n{facts}")
+    if summary:
+        parts.append(f"Earlier in this conversation:\n{summary}")
+    return "\n\n".join(parts)
+
+
+def _wall(now: datetime, zone: str) -> str:
+    return f"{now.astimezone(ZoneInfo(zone)):%A %Y-%m-%d %H:%M} {zone}"
+
+
+def _thought(opened: Opened, keeper: Keeper, answer: Answer) -> Thought:
+    quiet = keeper.quiet_note
+    silent = quiet is not None and opened.turn.source == "run"
+    text = (quiet or "") if silent else answer.text
+    outcome = "answered" if text or silent else "empty"
+    remembered = answer.messages if answer.text else [*answer.messages, *entry("assistant", EMPTY)]
+    return Thought(
+        outcome=outcome,
+        text=text,
+        reason="quiet" if silent else (None if text else "empty"),
+        history=dump(with_opening(remembered, opened.opening)),
+        model=answer.model,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cards=keeper.cards,
+    )
