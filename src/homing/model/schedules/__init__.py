@@ -4,6 +4,7 @@ Promise: preview and execution ask the same function, and it is right in every I
 """
 
 from homing.model.schedules.checks import check, warnings
+from homing.model.schedules.counts import count_between
 from homing.model.schedules.instants import next_after, next_times, next_within, previous_before
 from homing.model.schedules.phrases import Reading, read_when
 from homing.model.schedules.spellings import read_schedule
@@ -19,6 +20,7 @@ __all__ = [
     "Schedule",
     "check",
     "check_zone",
+    "count_between",
     "local_zone",
     "next_after",
     "next_times",

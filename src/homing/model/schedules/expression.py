@@ -94,6 +94,13 @@ class Expression:
                 return self._last_of(earlier_year, earlier_month, max(days))
         return None
 
+    def count(self, low: datetime, high: datetime) -> int:
+        """Count the slots in (low, high] without walking through them."""
+        if high <= low:
+            return 0
+        per_day = len(self.hours) * len(self.minutes) * len(self.seconds)
+        return self._days_between(low, high) * per_day + self._until_clock(high) - self._until_clock(low)
+
     @property
     def every_day(self) -> bool:
         """Say whether the day fields let every day through."""
@@ -161,6 +168,29 @@ class Expression:
                 return hour, self.minutes[m], self.seconds[-1]
             h -= 1
         return (self.hours[h], self.minutes[-1], self.seconds[-1]) if h >= 0 else None
+
+    def _days_between(self, low: datetime, high: datetime) -> int:
+        # Matching days from low's day up to, not including, high's.
+        first, last = (low.year, low.month), (high.year, high.month)
+        total = 0
+        for year in range(low.year, high.year + 1):
+            for month in self.months:
+                if first <= (year, month) <= last:
+                    begin = low.day if (year, month) == first else 1
+                    end = high.day if (year, month) == last else 32
+                    total += sum(begin <= day < end for day in self.days_of(year, month))
+        return total
+
+    def _until_clock(self, wall: datetime) -> int:
+        # Slots of this day at or before this time of day.
+        if wall.month not in self.months or wall.day not in self.days_of(wall.year, wall.month):
+            return 0
+        hours, minutes = bisect_left(self.hours, wall.hour), bisect_left(self.minutes, wall.minute)
+        count = hours * len(self.minutes) * len(self.seconds)
+        if wall.hour in self.hours:
+            count += minutes * len(self.seconds)
+            count += bisect_right(self.seconds, wall.second) if wall.minute in self.minutes else 0
+        return count
 
     def _months_after(self, year: int, month: int) -> list[tuple[int, int]]:
         later = [(year, m) for m in self.months if m > month]

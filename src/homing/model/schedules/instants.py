@@ -91,12 +91,15 @@ def cron_before(expression: Expression, tz: ZoneInfo, instant: datetime) -> date
     return _fixed_before(expression, tz, instant) if expression.fixed else _wild_before(expression, tz, instant)
 
 
-def _fixed_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def reached(instant: datetime, tz: ZoneInfo) -> datetime:
+    """Give the wall up to which every fixed slot has had its turn."""
     wall = zones.wall_of(instant, tz)
-    if wall.fold:
-        # The second pass: all these walls had their turn. Go on where the clock shows new ones.
-        wall = _fold_end(instant, tz) - SECOND
-    slot = expression.after(wall)
+    # In the second pass of a fold these walls have been shown: go on where the clock shows new ones.
+    return _fold_end(instant, tz) - SECOND if wall.fold else wall
+
+
+def _fixed_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+    slot = expression.after(reached(instant, tz))
     return zones.instant_of(slot, tz) if slot else None
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from homing.model.errors import Invalid
-from homing.model.schedules import At, Cron, Every, next_after, next_times, previous_before
+from homing.model.schedules import At, Cron, Every, count_between, next_after, next_times, previous_before
 
 
 def local(text: str, zone: str, fold: int = 0) -> datetime:
@@ -213,3 +213,22 @@ def test_an_at_outside_its_bounds_does_not_fire():
     assert next_times(at, now, 1, starts_at=at.at, ends_at=at.at) == [at.at]
     assert next_times(at, now, 1, starts_at=at.at + timedelta(seconds=1)) == []
     assert next_times(at, now, 1, ends_at=at.at - timedelta(seconds=1)) == []
+
+
+def test_instants_between_two_others_are_counted_with_the_last_and_without_the_first():
+    noon = utc("2026-11-15T12:00")
+    every, at = Every(every_ms=3_600_000, anchor=noon, tz="UTC"), At(at=noon, tz="UTC")
+    assert count_between(every, noon, noon + timedelta(hours=3)) == 3
+    assert count_between(every, noon - timedelta(hours=3), noon + timedelta(minutes=59)) == 1
+    assert count_between(every, noon - timedelta(hours=3), noon - timedelta(hours=1)) == 0
+    assert count_between(at, noon - timedelta(hours=1), noon) == 1
+    assert count_between(at, noon, noon + timedelta(hours=1)) == 0
+    daily = Cron(cron="0 12 * * *", tz="UTC")
+    assert count_between(daily, noon, noon + timedelta(days=3)) == 3
+    assert count_between(daily, noon + timedelta(days=3), noon) == 0
+
+
+def test_ten_years_of_seconds_are_counted_and_not_walked():
+    start = utc("2016-01-01T00:00")
+    seconds = Cron(cron="* * * * * *", tz="America/New_York")
+    assert count_between(seconds, start, utc("2026-01-01T00:00")) == (utc("2026-01-01T00:00") - start).total_seconds()

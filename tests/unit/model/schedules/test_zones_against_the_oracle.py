@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from homing.model.schedules import Cron, next_after, previous_before
+from homing.model.schedules import Cron, count_between, next_after, previous_before
 from unit.model.schedules import oracle
 
 ZONES = (
@@ -49,6 +49,7 @@ def compare(expression: str, zone: str, face: oracle.Clock, low: datetime) -> in
     schedule = Cron(cron=expression, tz=zone)
     assert forward(schedule, low, high) == expected
     assert backward(schedule, low, high) == expected
+    assert count_between(schedule, low, high - face.tick) == len(expected)
     return len(expected)
 
 
