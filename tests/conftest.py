@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import pytest
 
+pytest_plugins = ["support.worlds"]
+
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 STRICT = os.environ.get("HOMING_CI") == "1"

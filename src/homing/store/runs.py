@@ -129,7 +129,7 @@ def finish_runs(tx: Tx, finished: Sequence[Finished]) -> None:
     """Write how active runs ended."""
     tx.run(
         sa.update(t.run)
-        .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state.in_(ACTIVE))
+        .where(t.run.c.id == sa.bindparam("b_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
         .values(
             state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
             finished_at=tx.now(), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),

@@ -1,0 +1,5 @@
+"""The desk: everything one may ask, one function each; rules and permissions are checked here, and nowhere else.
+
+Comes in: a desk (one transaction, one caller) and an ask. Goes out: an answer in the public shape, or a refusal that
+says what to do. Promises: the same name at every door; nobody touches another user's things.
+"""

@@ -1,0 +1,233 @@
+"""What a decided run becomes: an inbound in its lane, a reminder on the screen, or an event laid into the session.
+
+The tick and "run now" both come through here, so there is no second path. Lists in, one statement a kind of row; what
+is written further joins the runs that were really new. The caller holds the jobs' locks; sessions are locked here.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from homing.model.jobs import DueJob
+from homing.model.messages import NewMessage
+from homing.model.runs import Trigger, isolated_key, run_id
+from homing.model.sessions import Session
+from homing.operations.desk import unified_lanes
+from homing.store import Tx, deliveries, jobs, lanes, runs, sessions
+from homing.store.deliveries import NewOutbound
+from homing.store.lanes import NewInbound
+from homing.store.runs import Finished, NewRun
+
+SUMMARY = 200
+DONE = "It has no further time to run."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Firing:
+    """One run already decided: this job, for this instant, now."""
+
+    job: DueJob
+    trigger: Trigger
+    scheduled_for: datetime
+    retry: int = 0
+    lateness_ms: int | None = None
+    missed_count: int | None = None
+    missed_until: datetime | None = None
+    next_run_at: datetime | None
+
+    @property
+    def run_id(self) -> str:
+        return run_id(self.job.id, self.scheduled_for, self.trigger, self.retry)
+
+    @property
+    def of_schedule(self) -> bool:
+        return self.trigger != "manual"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fired:
+    """What was written: the runs that were really new, and the revision each touched session has now."""
+
+    run_ids: set[str]
+    revs: Mapping[int, int]
+
+
+def fire(tx: Tx, firings: Sequence[Firing], *, unified: bool, also: Collection[int] = ()) -> Fired:
+    """Write runs and what they become. `also` names further sessions to lock and mark in the same go."""
+    bound = {f.job.session_id for f in firings} | set(also)
+    if not bound:
+        return Fired(run_ids=set(), revs={})
+    shared = unified_lanes(tx, {f.job.user_id: f.job.agent_id for f in firings}) if unified else {}
+    sessions.lock(tx, bound | set(shared.values()))
+    found = sessions.get_many(tx, bound)
+    # Under the lock the next revision is known before it is written, so that rows can carry it.
+    revs = {session_id: session.rev + 1 for session_id, session in found.items()}
+    own = _isolated_sessions(tx, firings)
+    lane_ids = {f.run_id: _lane(f, own, shared) for f in firings}
+    fresh = runs.add_runs(tx, [_new_run(f, found[f.job.session_id], lane_ids[f.run_id], revs) for f in firings])
+    living = [f for f in firings if f.run_id in fresh and found[f.job.session_id].deleted_at is None]
+    told = [f for f in living if f.job.payload_kind == "reminder"]
+    seqs, _ = sessions.say(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
+    _owe(tx, told, seqs, revs)
+    events = [f for f in living if f.job.payload_kind == "system_event"]
+    turns = [f for f in living if f.job.payload_kind == "agent_turn"]
+    lanes.enqueue(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns])
+    lanes.enqueue(tx, _event_inbounds(tx, events, lane_ids))
+    _finish(tx, told, dict(zip((f.run_id for f in told), seqs, strict=True)), revs)
+    _finish(tx, events, {}, revs)
+    return Fired(run_ids=fresh, revs=revs)
+
+
+def _isolated_sessions(tx: Tx, firings: Sequence[Firing]) -> dict[str, int]:
+    """Give each isolated run the session of its own in which it works; run id to session id."""
+    alone = {f.run_id: f for f in firings if f.job.isolated}
+    keys = {run: isolated_key(f.job.id, f.scheduled_for, f.trigger, f.retry) for run, f in alone.items()}
+    ids = sessions.make_missing(
+        tx,
+        [
+            {
+                "key": keys[run], "user_id": f.job.user_id, "agent_id": f.job.agent_id, "title": f.job.name,
+                "parent_id": f.job.session_id,
+            }
+            for run, f in alone.items()
+        ],
+    )  # fmt: skip
+    return {run: ids[key] for run, key in keys.items()}
+
+
+def _lane(firing: Firing, own: Mapping[str, int], shared: Mapping[str, int]) -> int:
+    if firing.job.isolated:
+        return own[firing.run_id]
+    return shared.get(firing.job.user_id, firing.job.session_id)
+
+
+def _new_run(firing: Firing, session: Session, lane_id: int, revs: Mapping[int, int]) -> NewRun:
+    gone = session.deleted_at is not None
+    return NewRun(
+        id=firing.run_id,
+        job_id=firing.job.id,
+        session_id=session.id,
+        lane_id=lane_id,
+        user_id=firing.job.user_id,
+        trigger=firing.trigger,
+        scheduled_for=firing.scheduled_for,
+        state="error" if gone else "queued",
+        reason="session_missing" if gone else None,
+        error="The session of this job is gone." if gone else None,
+        revision=firing.job.revision,
+        rev=revs[session.id],
+        lateness_ms=firing.lateness_ms,
+        missed_count=firing.missed_count or None,
+        missed_until=firing.missed_until,
+        next_run_at=firing.next_run_at,
+    )
+
+
+def _ids(firing: Firing) -> dict[str, object]:
+    return {"cron_job_id": firing.job.id, "cron_job_name": firing.job.name, "cron_run_id": firing.run_id}
+
+
+def _turn_inbound(
+    firing: Firing, found: Mapping[int, Session], own: Mapping[str, int], lane_ids: Mapping[str, int]
+) -> NewInbound:
+    session_id = own.get(firing.run_id, firing.job.session_id)
+    return NewInbound(
+        session_id=session_id,
+        lane_id=lane_ids[firing.run_id],
+        user_id=firing.job.user_id,
+        source="run",
+        text=firing.job.message,
+        line="machines",
+        run_id=firing.run_id,
+        job_id=firing.job.id,
+        sender_id=firing.job.sender_id,
+        address=None if firing.job.isolated else found[session_id].key,
+    )
+
+
+def _event_inbounds(tx: Tx, firings: Sequence[Firing], lane_ids: Mapping[str, int]) -> list[NewInbound]:
+    waiting = [f.job.session_id for f in firings if f.job.wake == "next_heartbeat"]
+    beating = jobs.with_heartbeat(tx, waiting) if waiting else set[int]()
+    return [
+        NewInbound(
+            session_id=f.job.session_id,
+            lane_id=lane_ids[f.run_id],
+            user_id=f.job.user_id,
+            source="system",
+            text=f.job.message,
+            # Without a heartbeat nobody would ever look, so the event wakes the lane itself.
+            line="note" if f.job.wake == "next_heartbeat" and f.job.session_id in beating else "machines",
+            job_id=f.job.id,
+            sender_id=f.job.sender_id,
+            meta=_ids(f),
+        )
+        for f in firings
+    ]
+
+
+def _reminder(firing: Firing, lane_id: int) -> NewMessage:
+    return NewMessage(
+        session_id=firing.job.session_id,
+        lane_id=lane_id,
+        role="assistant",
+        kind="reminder",
+        text=firing.job.message,
+        job_id=firing.job.id,
+        run_id=firing.run_id,
+        meta=_ids(firing),
+    )
+
+
+def _owe(tx: Tx, told: Sequence[Firing], seqs: Sequence[int], revs: Mapping[int, int]) -> None:
+    if not told:
+        return
+    places = sessions.addresses(tx, {f.job.session_id for f in told})
+    deliveries.owe(
+        tx,
+        [
+            NewOutbound(
+                session_id=f.job.session_id,
+                user_id=f.job.user_id,
+                seq=seq,
+                rev=revs[f.job.session_id],
+                cause="note",
+                addresses=places[f.job.session_id],
+                run_id=f.run_id,
+            )
+            for f, seq in zip(told, seqs, strict=True)
+        ],
+    )
+
+
+def _finish(tx: Tx, firings: Sequence[Firing], seqs: Mapping[str, int], revs: Mapping[int, int]) -> None:
+    """A reminder or an event is done when it is written: no turn follows that could fail."""
+    if not firings:
+        return
+    now = tx.now()
+    runs.finish_runs(
+        tx,
+        [
+            Finished(
+                run_id=f.run_id,
+                state="ok",
+                reason=None,
+                rev=revs[f.job.session_id],
+                summary=f.job.message[:SUMMARY],
+                closing_seq=seqs.get(f.run_id),
+            )
+            for f in firings
+        ],
+    )
+    jobs.finish_ok(
+        tx,
+        [
+            {
+                "b_id": f.job.id, "b_run": f.run_id, "b_at": now, "b_ms": 0, "b_rev": revs[f.job.session_id],
+                "b_revision": f.job.revision,
+            }
+            for f in firings
+        ],
+    )  # fmt: skip
+    scheduled = [f for f in firings if f.of_schedule]
+    removed = set(jobs.remove_after_run(tx, [f.job.id for f in scheduled]))
+    jobs.retire(tx, [f.job.id for f in scheduled if f.next_run_at is None and f.job.id not in removed], reason=DONE)

@@ -1,0 +1,144 @@
+"""A world to ask things of: a migrated store on SQLite and on PostgreSQL, with its owner and an agent.
+
+Fixtures: `database` (both kinds, as URLs), `clock`, `store`, `house`, `world`. On PostgreSQL the time is the server's:
+tests that need another one go by relative times.
+"""
+
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from homing.model.people import OWNER, Agent, Caller
+from homing.operations.desk import Desk, House
+from homing.settings import Settings, load
+from homing.store import Store, Tx, people, schema
+from homing.testing import FakeClock, PostgresServer
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+START = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
+"""A Monday, nine o'clock in Berlin."""
+
+OWNER_CALLER = Caller(user_id=OWNER, role="admin", door="api")
+STRANGER = Caller(user_id="stranger", role="user", door="api")
+
+_TEMPLATE = "homing_template"
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A store, its clock, the house, and short ways to ask."""
+
+    store: Store
+    clock: FakeClock
+    house: House
+
+    @property
+    def postgres(self) -> bool:
+        return self.store.postgres
+
+    @property
+    def settings(self) -> Settings:
+        return self.house.settings
+
+    def write(self, work: Callable[[Tx], T]) -> T:
+        """Run one transaction now, in this thread."""
+        return self.store.write_now(work)
+
+    def ask(self, operation: Callable[[Desk, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
+        """Ask one operation, in a transaction of its own."""
+        return self.write(lambda tx: operation(Desk(tx=tx, caller=caller, house=self.house), ask))
+
+    def desk(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Desk:
+        return Desk(tx=tx, caller=caller, house=self.house)
+
+    def now(self) -> datetime:
+        """Tell the store's time."""
+        return self.write(lambda tx: tx.now())
+
+    def ahead(self, **length: float) -> str:
+        """Spell an instant so long from now."""
+        return (self.now() + timedelta(**length)).isoformat()
+
+
+def make_house(settings: Settings | None = None) -> House:
+    return House(
+        version="0.0-test",
+        model="offline",
+        model_offline=True,
+        model_why="No key was found.",
+        settings=settings or load({"TZ": "Europe/Berlin", "HOMING_HOME": "/nonexistent"}),
+    )
+
+
+def furnish(tx: Tx) -> None:
+    """Make the people whom tests know: the owner, a stranger, the agent."""
+    people.add_user(tx, OWNER, role="admin", name="Owner")
+    people.add_user(tx, STRANGER.user_id, role="user", name="Stranger")
+    people.add_agent(tx, Agent(id="main", name="Main", model=None, instructions="You are helpful.", tools=()))
+    people.add_agent(tx, Agent(id="other", name="Other", model=None, instructions="You are another.", tools=()))
+
+
+def _fill(url: str) -> None:
+    store = Store(url, FakeClock(START), fsync=False)
+    schema.upgrade(store)
+    store.write_now(furnish)
+    store.engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for all tests of this process (or worker)."""
+    with PostgresServer() as server:
+        server.template(_TEMPLATE, _fill)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file that each test copies."""
+    path = tmp_path_factory.mktemp("template") / "homing.db"
+    _fill(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh, migrated and furnished database of each kind."""
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        shutil.copy(template, tmp_path / "homing.db")
+        yield f"sqlite:///{tmp_path / 'homing.db'}"
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    url = server.fresh(_TEMPLATE)
+    yield url
+    server.drop(url)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(START)
+
+
+@pytest.fixture
+async def store(database: str, clock: FakeClock) -> AsyncIterator[Store]:
+    store = Store(database, clock, fsync=False)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def house() -> House:
+    return make_house()
+
+
+@pytest.fixture
+def world(store: Store, clock: FakeClock, house: House) -> World:
+    return World(store=store, clock=clock, house=house)
