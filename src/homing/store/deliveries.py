@@ -36,10 +36,12 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
     if not owed:
         return
     now = tx.now()
-    numbers = [
-        n
-        for (n,) in tx.rows(
-            sa.insert(t.outbound).returning(t.outbound.c.n, sort_by_parameter_order=True),
+    # Told apart by message, not by order: SQLite would give ordered numbers only one row at a time.
+    c = t.outbound.c
+    numbers = {
+        (session_id, seq): n
+        for n, session_id, seq in tx.rows(
+            sa.insert(t.outbound).returning(c.n, c.session_id, c.seq),
             [
                 {
                     "session_id": o.session_id, "seq": o.seq, "cause": o.cause, "turn_id": o.turn_id,
@@ -48,9 +50,10 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
                 for o in owed
             ],
         )
-    ]  # fmt: skip
+    }  # fmt: skip
     rows: list[dict[str, object]] = []
-    for n, o in zip(numbers, owed, strict=True):
+    for o in owed:
+        n = numbers[o.session_id, o.seq]
         for address in o.addresses:
             screen = is_screen(address)
             rows.append(
@@ -70,19 +73,10 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
 def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:
     """Take deliveries whose time has come, at most one an address, and count the attempt before it is made."""
     now = tx.now()
-    earlier = t.delivery.alias("earlier")
     statement = (
         sa.select(t.delivery.c.n)
-        .where(
-            t.delivery.c.state == "pending",
-            t.delivery.c.next_attempt_at <= now,
-            ~sa.exists().where(
-                earlier.c.address == t.delivery.c.address,
-                earlier.c.state == "pending",
-                earlier.c.n < t.delivery.c.n,
-            ),
-        )
-        .order_by(t.delivery.c.next_attempt_at)
+        .where(t.delivery.c.state == "pending", t.delivery.c.next_attempt_at <= now, _first_of_address())
+        .order_by(t.delivery.c.next_attempt_at, t.delivery.c.n)
         .limit(limit)
     )
     if tx.postgres:
@@ -90,12 +84,21 @@ def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:
     numbers = [n for (n,) in tx.rows(statement)]
     if not numbers:
         return []
+    # The rows are locked by now; a taker who waited for them finds the next attempt set and looks elsewhere.
     tx.run(
         sa.update(t.delivery)
         .where(t.delivery.c.n.in_(numbers), t.delivery.c.state == "pending", t.delivery.c.next_attempt_at <= now)
         .values(attempts=t.delivery.c.attempts + 1, next_attempt_at=now + ATTEMPT)
     )
     return [r.delivery_of(row) for row in tx.rows(r.deliveries.where(t.delivery.c.n.in_(numbers)))]
+
+
+def _first_of_address() -> sa.ColumnElement[bool]:
+    """A later message waits for an earlier one to the same address that is still tried."""
+    earlier = t.delivery.alias("earlier")
+    return ~sa.exists().where(
+        earlier.c.address == t.delivery.c.address, earlier.c.state == "pending", earlier.c.n < t.delivery.c.n
+    )
 
 
 def finish_delivery(
@@ -117,7 +120,7 @@ def finish_delivery(
     else:
         where += [t.delivery.c.state == "pending", t.delivery.c.attempts == delivery.attempts]
         values = {"state": "pending" if next_attempt_at else "dead", "error": error, "next_attempt_at": next_attempt_at}
-    tx.ring("deliveries", f"session:{delivery.session_id}")
+    tx.ring("deliveries", f"session:{delivery.session_id}", f"user:{delivery.user_id}")
     return tx.run(sa.update(t.delivery).where(*where).values({**values, "rev": rev})) == 1
 
 
@@ -135,8 +138,28 @@ def retry(tx: Tx, delivery_id: str, *, rev: int) -> bool:
 
 
 def next_attempt(tx: Tx) -> datetime | None:
-    """Tell when the next delivery is to be tried."""
-    return tx.rows(sa.select(sa.func.min(t.delivery.c.next_attempt_at)).where(t.delivery.c.state == "pending"))[0][0]
+    """Tell when the next delivery is to be tried; one that waits for an earlier one has no time of its own."""
+    rows = tx.rows(
+        sa.select(t.delivery.c.next_attempt_at)
+        .where(t.delivery.c.state == "pending", _first_of_address())
+        .order_by(t.delivery.c.next_attempt_at)
+        .limit(1)
+    )
+    return rows[0][0] if rows else None
+
+
+def replace_note(tx: Tx, session_id: int, address: str) -> int:
+    """Take the waiting note about an address out of a locked lane; say how many messages it told of."""
+    c = t.inbound.c
+    rows = tx.rows(
+        sa.select(c.n, c.meta).where(
+            c.session_id == session_id, c.line == "note", c.source == "system", c.state == "waiting"
+        )
+    )
+    told = {n: meta["count"] for n, meta in rows if meta and meta.get("undelivered") == address}
+    if told:
+        tx.run(sa.update(t.inbound).where(c.n.in_(list(told)), c.state == "waiting").values(state="withdrawn"))
+    return sum(told.values())
 
 
 def get(tx: Tx, delivery_id: str) -> Delivery | None:

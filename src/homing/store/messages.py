@@ -24,6 +24,12 @@ def page(tx: Tx, session_id: int, *, after: int | None, before: int | None, limi
     return [r.message_of(row) for row in rows]
 
 
+def get(tx: Tx, session_id: int, seq: int) -> Message | None:
+    """Read one message of a session."""
+    rows = tx.rows(r.messages.where(t.message.c.session_id == session_id, t.message.c.seq == seq))
+    return r.message_of(rows[0]) if rows else None
+
+
 def last_of(tx: Tx, session_ids: Collection[int]) -> dict[int, Message]:
     """Read the newest visible message of each session."""
     newest = (

@@ -1,14 +1,10 @@
 """A channel that carries nothing and remembers everything. It can be told to fail, and then to go well again."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
+from homing.channels import Letter, Receipt
 from homing.model.errors import ChannelFailed
-
-LetterT = TypeVar("LetterT")
-ReceiptT = TypeVar("ReceiptT")
 
 
 @dataclass(kw_only=True)
@@ -17,13 +13,13 @@ class _Trouble:
     left: int
 
 
-class RecordingChannel(Generic[LetterT, ReceiptT]):
-    """`attempts` holds every letter it was given, `sent` those it took; `receipt` makes the answer to the latter."""
+class RecordingChannel:
+    """A `homing.channels.Channel`: `attempts` holds every letter it was given, `sent` those it took."""
 
-    def __init__(self, receipt: Callable[[LetterT], ReceiptT]) -> None:
-        self.attempts: list[LetterT] = []
-        self.sent: list[LetterT] = []
-        self._receipt = receipt
+    def __init__(self, name: str = "recording") -> None:
+        self.name = name
+        self.attempts: list[Letter] = []
+        self.sent: list[Letter] = []
         self._troubles: list[_Trouble] = []
         self._changed = asyncio.Condition()
         self._released = asyncio.Event()
@@ -49,8 +45,8 @@ class RecordingChannel(Generic[LetterT, ReceiptT]):
         """Let go what hangs."""
         self._released.set()
 
-    async def send(self, letter: LetterT) -> ReceiptT:
-        """Take a letter, or do what was scripted instead."""
+    async def send(self, letter: Letter) -> Receipt:
+        """Take a letter, or do what was scripted instead. The receipt counts the letters taken."""
         trouble = self._next_trouble()
         await self._note(self.attempts, letter)
         if trouble and trouble.error:
@@ -58,7 +54,7 @@ class RecordingChannel(Generic[LetterT, ReceiptT]):
         if trouble:
             await self._released.wait()
         await self._note(self.sent, letter)
-        return self._receipt(letter)
+        return Receipt(detail={"number": len(self.sent)})
 
     async def wait_for_attempts(self, count: int) -> None:
         """Wait until that many sends have begun; bound it with asyncio.timeout."""
@@ -74,11 +70,11 @@ class RecordingChannel(Generic[LetterT, ReceiptT]):
             trouble.left -= 1
         return trouble
 
-    async def _note(self, letters: list[LetterT], letter: LetterT) -> None:
+    async def _note(self, letters: list[Letter], letter: Letter) -> None:
         async with self._changed:
             letters.append(letter)
             self._changed.notify_all()
 
-    async def _wait_for(self, letters: list[LetterT], count: int) -> None:
+    async def _wait_for(self, letters: list[Letter], count: int) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: len(letters) >= count)

@@ -1,45 +1,63 @@
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
+from homing.channels import Channel, Letter
 from homing.model.errors import ChannelFailed
 from homing.testing import RecordingChannel
 
 
-@pytest.fixture
-def channel() -> RecordingChannel[str, str]:
-    return RecordingChannel(lambda letter: f"receipt for {letter}")
+def letter(text: str) -> Letter:
+    return Letter(
+        delivery_id="dlv_1",
+        address="recording:a",
+        session_key="web:fruit",
+        text=text,
+        message={},
+        job_id=None,
+        created_at=datetime(2026, 11, 16, tzinfo=UTC),
+    )
 
 
-async def test_it_keeps_what_was_sent(channel: RecordingChannel[str, str]) -> None:
-    assert await channel.send("a") == "receipt for a"
-    await channel.send("b")
-    assert channel.sent == ["a", "b"]
+def texts(letters: list[Letter]) -> list[str]:
+    return [letter.text for letter in letters]
 
 
-async def test_it_fails_twice_and_then_goes_well(channel: RecordingChannel[str, str]) -> None:
+async def test_it_keeps_what_was_sent() -> None:
+    channel: Channel = (recording := RecordingChannel())
+    await channel.send(letter("a"))
+    receipt = await channel.send(letter("b"))
+    assert receipt.detail == {"number": 2}
+    assert texts(recording.sent) == ["a", "b"]
+
+
+async def test_it_fails_twice_and_then_goes_well() -> None:
+    channel = RecordingChannel()
     channel.fail(times=2, retry_after=3)
     for _ in range(2):
         with pytest.raises(ChannelFailed) as caught:
-            await channel.send("a")
+            await channel.send(letter("a"))
         assert (caught.value.permanent, caught.value.retry_after) == (False, 3)
-    await channel.send("a")
-    assert (channel.attempts, channel.sent) == (["a", "a", "a"], ["a"])
+    await channel.send(letter("a"))
+    assert (texts(channel.attempts), texts(channel.sent)) == (["a", "a", "a"], ["a"])
 
 
-async def test_a_refusal_is_permanent(channel: RecordingChannel[str, str]) -> None:
+async def test_a_refusal_is_permanent() -> None:
+    channel = RecordingChannel()
     channel.refuse()
     with pytest.raises(ChannelFailed) as caught:
-        await channel.send("a")
+        await channel.send(letter("a"))
     assert caught.value.permanent
 
 
-async def test_a_hanging_send_is_taken_when_released(channel: RecordingChannel[str, str]) -> None:
+async def test_a_hanging_send_is_taken_when_released() -> None:
+    channel = RecordingChannel()
     channel.hang()
     async with asyncio.timeout(5):
-        sending = asyncio.create_task(channel.send("a"))
+        sending = asyncio.create_task(channel.send(letter("a")))
         await channel.wait_for_attempts(1)
         assert channel.sent == []
         channel.release()
         await channel.wait_for_sent(1)
-        assert await sending == "receipt for a"
+        assert (await sending).detail == {"number": 1}

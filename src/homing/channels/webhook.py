@@ -1,0 +1,165 @@
+"""Webhooks: a CloudEvent, POSTed to a URL of the user's, signed as Standard Webhooks says.
+
+For each attempt the name is resolved and judged once, and the request goes to the address that was judged, without
+proxies or redirects: nothing in between can lead it elsewhere.
+"""
+
+import asyncio
+import json
+import ssl
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import IPv4Address, IPv6Address
+from typing import TypeAlias
+
+import httpx2
+from standardwebhooks import Webhook
+
+from homing.channels import Letter, Receipt
+from homing.channels.resolving import resolve
+from homing.model.clock import Clock
+from homing.model.errors import ChannelFailed
+
+FindWebhook: TypeAlias = Callable[[str], Awaitable[tuple[str, str] | None]]
+"""Gives url and secret of a webhook's id; None when it was removed."""
+
+# Of the 4xx these say "later", not "no".
+_LATER = (408, 425, 429)
+_LONGEST_WAIT_SECONDS = 3600.0
+
+
+class WebhookChannel:
+    """Sends to `webhook:wh_…`."""
+
+    name = "webhook"
+
+    def __init__(
+        self,
+        find: FindWebhook,
+        *,
+        clock: Clock,
+        loopback: bool,
+        timeout_seconds: float = 10.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._find = find
+        self._clock = clock
+        self._loopback = loopback
+        self._timeout_seconds = timeout_seconds
+        self._tls = tls or httpx2.create_ssl_context()
+
+    async def send(self, letter: Letter) -> Receipt:
+        """POST a letter; whatever is not a 2xx in time has failed."""
+        known = await self._find(letter.place)
+        if known is None:
+            raise ChannelFailed("This webhook was removed.", permanent=True)
+        url, secret = known
+        body = cloud_event(letter)
+        headers = self._sign(secret, letter.delivery_id, body)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                status, retry_after = await self._post(httpx2.URL(url), headers, body)
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise ChannelFailed(f"The receiver did not answer within {self._timeout_seconds:g} seconds.") from error
+        except httpx2.ConnectError as error:
+            raise ChannelFailed(f"The receiver could not be reached: {_short(error)}.") from error
+        except httpx2.InvalidURL as error:
+            raise ChannelFailed("This webhook's URL cannot be used.", permanent=True) from error
+        except httpx2.HTTPError as error:
+            raise ChannelFailed(f"The receiver broke off: {_short(error)}.") from error
+        return _judge(status, self._seconds(retry_after))
+
+    async def _post(self, url: httpx2.URL, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
+        if url.userinfo or url.scheme not in ("http", "https"):
+            raise ChannelFailed("This webhook's URL cannot be used.", permanent=True)
+        host = url.raw_host.decode("ascii")
+        port = url.port or (443 if url.scheme == "https" else 80)
+        *others, last = await resolve(host, port, loopback=self._loopback)
+        # No connection is kept: two hosts at one address must never share one.
+        transport = httpx2.AsyncHTTPTransport(verify=self._tls, limits=httpx2.Limits(max_keepalive_connections=0))
+        async with httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False) as client:
+            for address in others:
+                try:
+                    return await self._ask(client, url, host, address, headers, body)
+                except httpx2.ConnectError:
+                    continue
+            return await self._ask(client, url, host, last, headers, body)
+
+    async def _ask(
+        self,
+        client: httpx2.AsyncClient,
+        url: httpx2.URL,
+        host: str,
+        address: IPv4Address | IPv6Address,
+        headers: dict[str, str],
+        body: bytes,
+    ) -> tuple[int, str | None]:
+        """Speak to the judged address in the name of the host; the answer's body is left unread."""
+        async with client.stream(
+            "POST",
+            url.copy_with(host=str(address)),
+            headers={**headers, "host": url.netloc.decode("ascii")},
+            content=body,
+            timeout=self._timeout_seconds,
+            extensions={"sni_hostname": host},
+        ) as response:
+            return response.status_code, response.headers.get("retry-after")
+
+    def _sign(self, secret: str, delivery_id: str, body: bytes) -> dict[str, str]:
+        now = self._clock.now()
+        return {
+            "content-type": "application/cloudevents+json; charset=utf-8",
+            "user-agent": "Homing",
+            "webhook-id": delivery_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": Webhook(secret).sign(delivery_id, now, body.decode()),
+        }
+
+    def _seconds(self, retry_after: str | None) -> float | None:
+        """Read a Retry-After, seconds or a date; one that cannot be read counts as none."""
+        if retry_after is None:
+            return None
+        try:
+            seconds = float(retry_after) if retry_after.isdecimal() else self._until(retry_after)
+        except (ValueError, OverflowError):
+            return None
+        return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS)
+
+    def _until(self, date: str) -> float:
+        instant = parsedate_to_datetime(date)
+        return ((instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - self._clock.now()).total_seconds()
+
+
+def cloud_event(letter: Letter) -> bytes:
+    """Write a letter as a CloudEvent."""
+    event: dict[str, object] = {
+        "specversion": "1.0",
+        "type": "homing.message",
+        "id": letter.delivery_id,
+        "source": f"/api/sessions/{letter.session_key}",
+    }
+    if letter.job_id is not None:
+        event["subject"] = letter.job_id
+    event |= {"time": _instant(letter.created_at), "data": letter.message}
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _judge(status: int, retry_after: float | None) -> Receipt:
+    if 200 <= status < 300:
+        return Receipt(detail={"status": status})
+    if 300 <= status < 400:
+        raise ChannelFailed(
+            f"The receiver answered {status}, and redirects are not followed: add the webhook with its final URL.",
+            permanent=True,
+        )
+    permanent = 400 <= status < 500 and status not in _LATER
+    raise ChannelFailed(f"The receiver answered {status}.", permanent=permanent, retry_after=retry_after)
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _short(error: Exception) -> str:
+    return (str(error) or type(error).__name__)[:200].rstrip(".")

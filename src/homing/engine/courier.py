@@ -1,0 +1,218 @@
+"""The courier carries what people are owed: first the attempt is written, then the call is made, then how it ended.
+
+Killed in between, the same delivery is tried again under the same id. No call is made inside a transaction, and a
+receiver that hangs holds one slot and its own line, nobody else's.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import structlog
+
+from homing.channels import Channels, Letter, Receipt
+from homing.model.errors import ChannelFailed
+from homing.model.messages import Delivery, Message, retry_at
+from homing.model.sessions import Session, channel_of
+from homing.operations.desk import lane_of
+from homing.settings import Settings
+from homing.store import Store, Tx, deliveries, lanes, messages, people, sessions
+from homing.store.bell import Ear
+
+ShowMessage: TypeAlias = Callable[[Tx, Message], Mapping[str, object]]
+"""Gives a message as the API shows it."""
+
+_BELL = "deliveries"
+_SWEEP_SECONDS = 60.0
+_PAUSE_SECONDS = 2.0
+# Below this a look at the clock costs more than it saves.
+_SHORTEST_SECONDS = 0.05
+
+
+class Courier:
+    """Sends pending deliveries, each address in order, many addresses at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        channels: Channels,
+        settings: Settings,
+        show: ShowMessage,
+        *,
+        slots: int = 16,
+        ceiling_seconds: float = 15.0,
+        grace_seconds: float = 5.0,
+    ) -> None:
+        """A ceiling well below `deliveries.ATTEMPT`: an attempt is over before anybody may make the next."""
+        self._store = store
+        self._channels = channels
+        self._settings = settings
+        self._show = show
+        self._slots = slots
+        self._ceiling_seconds = ceiling_seconds
+        self._grace_seconds = grace_seconds
+        self._log = structlog.get_logger()
+
+    async def step(self) -> bool:
+        """Try what is due, once; wait for all of it. Say whether there was any."""
+        taken = await self._store.write(lambda tx: deliveries.take_deliveries(tx, self._slots))
+        await asyncio.gather(*(self._carry(delivery) for delivery in taken))
+        return bool(taken)
+
+    async def run(self) -> None:
+        """Carry until cancelled. What is under way then may end in the grace time; the rest is tried again later."""
+        ear = self._store.bell.listen(_BELL)
+        sending: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                await ear.wait(await self._start(sending, ear))
+        finally:
+            ear.close()
+            await self._leave(sending)
+
+    async def _start(self, sending: "set[asyncio.Task[None]]", ear: Ear) -> float:
+        """Begin what is due in the free slots; say how long there is nothing more to do."""
+        free = self._slots - len(sending)
+        if free == 0:
+            return _SWEEP_SECONDS
+        try:
+            taken, pause = await self._store.write(lambda tx: _take(tx, free))
+        except Exception:  # noqa: BLE001 - the rim: a database that is away comes back, and the courier is still there
+            self._log.exception("deliveries could not be taken", action="delivery.take")
+            return _PAUSE_SECONDS
+
+        def leave(task: asyncio.Task[None]) -> None:
+            sending.discard(task)
+            ear.hear([_BELL])
+
+        for delivery in taken:
+            task = asyncio.create_task(self._carry_safely(delivery), name=f"courier {delivery.id}")
+            sending.add(task)
+            task.add_done_callback(leave)
+        return pause
+
+    async def _leave(self, sending: "set[asyncio.Task[None]]") -> None:
+        try:
+            if sending:
+                await asyncio.wait(sending, timeout=self._grace_seconds)
+        finally:
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+
+    async def _carry_safely(self, delivery: Delivery) -> None:
+        try:
+            await self._carry(delivery)
+        except Exception:  # noqa: BLE001 - the rim: nothing was written, so it is tried again under the same id
+            self._log.exception("an attempt could not be written", action="delivery.lost", delivery_id=delivery.id)
+
+    async def _carry(self, delivery: Delivery) -> None:
+        receipt, failure = None, None
+        try:
+            receipt = await self._send(delivery)
+        except ChannelFailed as error:
+            failure = error
+        state = await self._store.write(lambda tx: self._finish(tx, delivery, receipt, failure))
+        self._log.info(
+            "delivery attempted",
+            action=f"delivery.{state}",
+            delivery_id=delivery.id,
+            session_key=delivery.session_key,
+            channel=channel_of(delivery.address),
+            attempt=delivery.attempts,
+            error=failure.detail if failure else None,
+        )
+
+    async def _send(self, delivery: Delivery) -> Receipt:
+        if delivery.attempts > self._settings.delivery_attempts:
+            raise ChannelFailed("The last attempt broke off without an answer.", permanent=True)
+        letter = await self._store.read(lambda tx: self._write_letter(tx, delivery))
+        name = channel_of(delivery.address)
+        channel = self._channels.get(name)
+        if channel is None:
+            hint = ": set HOMING_SMTP_URL" if name == "email" else ""
+            raise ChannelFailed(f"The channel {name} is not set up on this server{hint}.")
+        try:
+            async with asyncio.timeout(self._ceiling_seconds):
+                return await channel.send(letter)
+        except ChannelFailed:
+            raise
+        except TimeoutError as error:
+            raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
+        except Exception as error:  # a broken channel is a failure like any other, and never a success
+            self._log.exception("a channel broke", action="delivery.broken", delivery_id=delivery.id, channel=name)
+            raise ChannelFailed(f"The channel {name} broke ({type(error).__name__}); see the server's log.") from error
+
+    def _write_letter(self, tx: Tx, delivery: Delivery) -> Letter:
+        session = sessions.get(tx, delivery.session_id)
+        if session.deleted_at is not None:
+            raise ChannelFailed("The session was deleted before this was sent.", permanent=True)
+        if not _may_send(tx, session, delivery.address):
+            raise ChannelFailed(
+                f"This session may not send to {delivery.address}: it is neither one of its addresses nor granted.",
+                permanent=True,
+            )
+        message = messages.get(tx, delivery.session_id, delivery.seq)
+        if message is None:
+            raise ChannelFailed("The message is gone.", permanent=True)
+        return Letter(
+            delivery_id=delivery.id,
+            address=delivery.address,
+            session_key=delivery.session_key,
+            text=message.text,
+            message=self._show(tx, message),
+            job_id=message.job_id,
+            created_at=message.created_at,
+        )
+
+    def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:
+        session = sessions.get(tx, delivery.session_id)
+        lane_id = lane_of(tx, session, unified=self._settings.unified_session)
+        sessions.lock(tx, {session.id, lane_id})
+        rev = sessions.mark(tx, {session.id: 0})[session.id].rev
+        if failure is None:
+            deliveries.finish_delivery(tx, delivery, rev=rev, sent=True, receipt=receipt.detail if receipt else None)
+            return "sent"
+        most = self._settings.delivery_attempts
+        again = None if failure.permanent else retry_at(delivery.attempts, tx.now(), most, failure.retry_after)
+        changed = deliveries.finish_delivery(
+            tx, delivery, rev=rev, sent=False, error=failure.detail, next_attempt_at=again
+        )
+        if changed and again is None and session.deleted_at is None:
+            _tell_agent(tx, session, lane_id, delivery)
+        return "failed" if again else "dead"
+
+
+def _take(tx: Tx, free: int) -> tuple[list[Delivery], float]:
+    taken = deliveries.take_deliveries(tx, free)
+    due = deliveries.next_attempt(tx)
+    if due is None or len(taken) == free:
+        return taken, _SWEEP_SECONDS
+    return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), _SWEEP_SECONDS)
+
+
+def _may_send(tx: Tx, session: Session, address: str) -> bool:
+    """Rule 33: a session writes to its own addresses, or to one granted to its agent."""
+    if address in sessions.addresses(tx, [session.id])[session.id]:
+        return True
+    return people.granted(tx, user_id=session.user_id, agent_id=session.agent_id, address=address)
+
+
+def _tell_agent(tx: Tx, session: Session, lane_id: int, delivery: Delivery) -> None:
+    """Lay a note into the lane: it wakes nobody, holds no word of the receiver's, and there is one an address."""
+    count = deliveries.replace_note(tx, session.id, delivery.address) + 1
+    what = "A message" if count == 1 else f"{count} messages"
+    lanes.enqueue(
+        tx,
+        [
+            lanes.NewInbound(
+                session_id=session.id,
+                lane_id=lane_id,
+                user_id=session.user_id,
+                source="system",
+                line="note",
+                text=f"{what} could not be delivered to {delivery.address}. The user sees why, and can try again.",
+                meta={"undelivered": delivery.address, "count": count, "delivery_id": delivery.id},
+            )
+        ],
+    )

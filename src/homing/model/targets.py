@@ -1,0 +1,107 @@
+"""Where a webhook may point. Pure judgement; names are resolved elsewhere, and each address found is judged here again.
+
+Homing sends from inside somebody's network: without this, whoever may add a webhook could reach what only that network
+may.
+"""
+
+import base64
+import secrets
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+from homing.model.errors import Invalid
+
+MAX_URL = 2048
+
+_Address = IPv4Address | IPv6Address
+_NAT64 = ip_network("64:ff9b::/96")
+# Public by its number, and yet the inside of a cloud: the host that tells each machine of Azure its secrets.
+_METADATA = ip_address("168.63.129.16")
+
+
+def loopback_allowed(host: str, public_url: str | None) -> bool:
+    """Say whether a server that listens here may send to loopback: whoever can ask it can reach loopback anyway."""
+    return public_url is None and names_loopback(host)
+
+
+def names_loopback(host: str) -> bool:
+    """Say whether a host names this machine in so many words. A name that merely resolves to it does not."""
+    address = _read_address(host)
+    return host.rstrip(".").lower() == "localhost" if address is None else address.is_loopback
+
+
+def check_url(url: str, *, loopback: bool) -> str:
+    """Return a webhook's URL as it can be kept, or say what is wrong with it."""
+    url = url.strip()
+    parts = _split(url)
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https") or not host:
+        raise _invalid("A webhook's URL begins with http:// or https:// and names a host.")
+    if parts.username is not None or parts.password is not None:
+        raise _invalid("Leave user name and password out of the URL; requests are signed with the webhook's secret.")
+    address = _read_address(host)
+    if names_loopback(host):
+        why = None if loopback else "this machine"
+    else:
+        why = None if address is None else refused_because(address)
+    if why:
+        raise _invalid(f"Webhooks are not sent to {why} ({host}). Use an address that is reachable from outside.")
+    return url
+
+
+def refused_because(address: _Address) -> str | None:
+    """Say why nothing is sent to an address, loopback included; None when it is an ordinary public one."""
+    for each in _meant(address):
+        if each.is_loopback:
+            return "this machine"
+        if each.is_multicast:
+            return "a group of machines"
+        if each.is_link_local or each == _METADATA:
+            return "a machine's own surroundings"
+        if not each.is_global or each.is_reserved or (isinstance(each, IPv6Address) and each.is_site_local):
+            return "a private network"
+    return None
+
+
+def new_signing_secret() -> str:
+    """Make a secret as Standard Webhooks wants it: plain base64, which every library reads alike."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _meant(address: _Address) -> Iterator[_Address]:
+    """Give an address, and the IPv4 address that an IPv6 one leads to."""
+    inner = None
+    if isinstance(address, IPv6Address):
+        teredo = address.teredo
+        inner = address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+        if address in _NAT64:
+            inner = IPv4Address(int(address) & 0xFFFFFFFF)
+    if inner is not None:
+        yield inner
+    if inner is None or not (isinstance(address, IPv6Address) and address.ipv4_mapped):
+        yield address
+
+
+def _split(url: str) -> SplitResult:
+    if len(url) > MAX_URL:
+        raise Invalid(f"A webhook's URL has at most {MAX_URL} characters.", field="url", code="out_of_range")
+    if any(not char.isprintable() or char.isspace() or char == "\\" for char in url):
+        raise _invalid("A webhook's URL has no spaces, backslashes or control characters; write them as %20 and so on.")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # a port that is no number shows itself only when asked for
+    except ValueError as error:
+        raise _invalid(f"This is no URL: {error}. Write for example https://example.org/hook.") from error
+    return parts
+
+
+def _read_address(host: str) -> _Address | None:
+    try:
+        return ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _invalid(detail: str) -> Invalid:
+    return Invalid(detail, field="url", code="wrong_type")
