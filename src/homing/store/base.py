@@ -7,11 +7,11 @@ Bells that a transaction asks for ring after its commit.
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
@@ -55,12 +55,17 @@ class Tx:
         micros = self.connection.scalar(sa.text("select (extract(epoch from clock_timestamp()) * 1000000)::bigint"))
         return _EPOCH + timedelta(microseconds=int(micros or 0))
 
-    def rows(self, statement: sa.Executable, parameters: object = None) -> "list[sa.Row[tuple[object, ...]]]":
-        return list(self.connection.execute(statement, parameters).all())  # pyright: ignore[reportArgumentType, reportCallIssue]
+    def rows(self, statement: sa.Executable, many: Sequence[Mapping[str, Any]] | None = None) -> list[sa.Row[Any]]:
+        """Execute, once or for each of many, and read all rows."""
+        if many is None:
+            return list(self.connection.execute(statement).all())
+        return list(self.connection.execute(statement, many).all()) if many else []
 
-    def run(self, statement: sa.Executable, parameters: object = None) -> int:
-        """Execute, and say how many rows changed."""
-        return self.connection.execute(statement, parameters).rowcount  # pyright: ignore[reportArgumentType, reportCallIssue]
+    def run(self, statement: sa.Executable, many: Sequence[Mapping[str, Any]] | None = None) -> int:
+        """Execute, once or for each of many, and say how many rows changed."""
+        if many is None:
+            return self.connection.execute(statement).rowcount
+        return self.connection.execute(statement, many).rowcount if many else 0
 
 
 class Store:

@@ -62,6 +62,8 @@ class Bell(Protocol):
 
     def ring(self, topics: Iterable[str]) -> None: ...
 
+    def ring_here(self, topics: Iterable[str]) -> None: ...
+
     def say(self, topics: Iterable[str], words: dict[str, object]) -> None: ...
 
     def listen(self, *topics: str) -> Ear: ...
@@ -78,6 +80,10 @@ class LocalBell:
         self.ears: set[Ear] = set()
 
     def ring(self, topics: Iterable[str]) -> None:
+        self.ring_here(topics)
+
+    def ring_here(self, topics: Iterable[str]) -> None:
+        """Ring in this process only."""
         topics = set(topics)
         for ear in tuple(self.ears):
             ear.hear(topics)
@@ -113,7 +119,7 @@ class PostgresBell(LocalBell):
 
     def ring(self, topics: Iterable[str]) -> None:
         topics = set(topics)
-        super().ring(topics)
+        self.ring_here(topics)
         self._topics |= topics
         self._dirty.set()
 
@@ -161,7 +167,7 @@ class PostgresBell(LocalBell):
                 if sender != self._me:
                     super().say(topics, words)
             else:
-                super().ring(note.payload.split(" "))
+                self.ring_here(note.payload.split(" "))
 
     async def _tell(self, connection: "_Connection") -> None:
         while True:

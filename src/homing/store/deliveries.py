@@ -204,4 +204,4 @@ def count_by_state(tx: Tx, user_id: str | None) -> dict[str, int]:
     )
     if user_id is not None:
         statement = statement.where(t.delivery.c.user_id == user_id)
-    return {"pending": 0, "dead": 0} | {state: count for state, count in tx.rows(statement)}
+    return {"pending": 0, "dead": 0} | dict(tx.rows(statement))

@@ -292,15 +292,22 @@ def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
     )
 
 
-def stale_lanes(tx: Tx, limit: int) -> list[int]:
-    """Find lanes whose open turn has nobody at work any more."""
+def stale_lanes(tx: Tx, limit: int) -> list[tuple[int, str]]:
+    """Find lanes whose open turn has nobody at work any more, and the line whose slots it needs."""
     rows = tx.rows(
-        sa.select(t.turn.c.lane_id)
+        sa.select(t.turn.c.lane_id, t.turn.c.source)
         .where(t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
         .order_by(t.turn.c.claimed_until)
         .limit(limit)
     )
-    return [lane_id for (lane_id,) in rows]
+    return [(lane_id, "people" if source == "person" else "machines") for lane_id, source in rows]
+
+
+def anything_waits(tx: Tx) -> bool:
+    """Say whether anybody waits in any lane."""
+    people = sa.exists().where(t.inbound.c.line == "people", t.inbound.c.state == "waiting")
+    machines = sa.exists().where(t.inbound.c.line == "machines", t.inbound.c.state == "waiting")
+    return bool(tx.rows(sa.select(sa.or_(people, machines)))[0][0])
 
 
 def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:

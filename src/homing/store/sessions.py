@@ -101,12 +101,6 @@ def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
     return {session.id: session for session in map(session_of, rows)}
 
 
-def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
-    """Read sessions by their own ids."""
-    rows = tx.rows(sa.select(*session_columns).where(t.session.c.id.in_(list(session_ids))))
-    return {session.id: session for session in map(session_of, rows)}
-
-
 def parents_of(tx: Tx, session_ids: Collection[int]) -> set[int]:
     """Name the bound sessions of isolated ones."""
     rows = tx.rows(

@@ -1,0 +1,211 @@
+"""The driver of the lanes: picks which to work on, has slots for people and for machines, keeps its claims alive.
+
+Picking is a hint; opening, which locks the row, decides. A turn taken up again overtakes fresh ones at the slots.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from homing.engine.claims import Claim
+from homing.engine.lane import Lanes, work_lane
+from homing.model.clock import Clock
+from homing.model.errors import NotReady
+from homing.store import Store, Tx, lanes
+
+log = structlog.get_logger(__name__)
+
+# How long a stopping worker lets its turns finish before it hands them back.
+GRACE_SECONDS = 5.0
+IDLE_SECONDS = 60.0
+# PostgreSQL: rings can be lost behind a pooler, so others' work is looked for even when all is quiet.
+POLL_SECONDS = 5.0
+_AFTER_CLAIM = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picked:
+    """Lanes worth a try, and when to look again by yourself."""
+
+    people: list[int]
+    machines: list[int]
+    waiting: bool
+    next_claim_end: datetime | None
+    now: datetime
+
+
+class Runner:
+    """Works lanes, as many at once as there are slots."""
+
+    def __init__(self, room: Lanes, clock: Clock, worker_id: str) -> None:
+        self.worker_id = worker_id
+        settings = room.house.settings
+        self._room = room
+        self._clock = clock
+        self._slots = {"people": settings.slots, "machines": settings.max_concurrent_runs}
+        self._claim_seconds = settings.claim_seconds
+        self._beat = settings.idle_retry_ms / 1000
+        self._at_work: dict[int, tuple[str, Claim, asyncio.Task[None]]] = {}
+        self._stopping = False
+
+    @property
+    def _store(self) -> Store:
+        return self._room.store
+
+    @property
+    def busy(self) -> int:
+        return len(self._at_work)
+
+    async def run(self) -> None:
+        """Work until stopped. Ends only by cancellation; `stop` first lets turns finish or hands them back."""
+        ear = self._store.bell.listen("lanes", "cancels")
+        guards = [asyncio.create_task(self._keep_claims()), asyncio.create_task(self._watch_cutoffs())]
+        try:
+            while True:
+                seconds = await self._fill()
+                rung = await ear.wait(seconds)
+                if "cancels" in rung and self._at_work:
+                    await self._look_for_cancels()
+        finally:
+            ear.close()
+            for guard in guards:
+                guard.cancel()
+            await asyncio.gather(*guards, return_exceptions=True)
+
+    async def step(self) -> bool:
+        """Pick once, work what was picked to its end, and say whether there was anything: for tests and drains."""
+        await self._fill()
+        tasks = [task for _, _, task in self._at_work.values()]
+        if not tasks:
+            return False
+        await asyncio.wait(tasks)
+        return True
+
+    async def stop(self, grace: float = GRACE_SECONDS) -> None:
+        """Take nothing new; let turns finish for a moment, then hand them back uncounted."""
+        self._stopping = True
+        tasks = [task for _, _, task in self._at_work.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        for _, claim, _ in list(self._at_work.values()):
+            claim.stop("leave")
+        if rest := [task for _, _, task in self._at_work.values()]:
+            await asyncio.wait(rest, timeout=self._claim_seconds)
+
+    async def _fill(self) -> float:
+        """Start work on free slots; say for how long nothing can be missed."""
+        free = self._free()
+        held = set(self._at_work)
+        try:
+            picked = await self._store.read(lambda tx: pick(tx, free["people"], free["machines"], held))
+        except NotReady:
+            log.warning("the database does not answer", action="runner_waits")
+            return self._beat
+        if not self._stopping:
+            for line, lane_ids in (("people", picked.people), ("machines", picked.machines)):
+                for lane_id in lane_ids:
+                    self._start(line, lane_id)
+        return self._sleep(picked)
+
+    def _free(self) -> dict[str, int]:
+        used = {"people": 0, "machines": 0}
+        for line, _, _ in self._at_work.values():
+            used[line] += 1
+        return {line: max(0, self._slots[line] - used[line]) for line in used}
+
+    def _sleep(self, picked: Picked) -> float:
+        seconds = POLL_SECONDS if self._store.postgres else IDLE_SECONDS
+        if picked.waiting:
+            seconds = min(seconds, self._beat)
+        if picked.next_claim_end is not None:
+            until = (picked.next_claim_end - picked.now).total_seconds() + _AFTER_CLAIM
+            seconds = min(seconds, max(self._beat / 10, until))
+        return seconds
+
+    def _start(self, line: str, lane_id: int) -> None:
+        if lane_id in self._at_work:
+            return
+        claim = Claim(worker_id=self.worker_id, clock=self._clock, seconds=self._claim_seconds)
+        task = asyncio.create_task(self._work(lane_id, claim))
+        self._at_work[lane_id] = (line, claim, task)
+
+    async def _work(self, lane_id: int, claim: Claim) -> None:
+        try:
+            worked = await work_lane(self._room, lane_id, claim)
+            if worked == "more":
+                log.info("turn closed", action="turn_closed", turn=claim.turn_id)
+        except NotReady:
+            # The claim runs out by itself and somebody takes the turn up, perhaps we.
+            log.warning("the database does not answer", action="turn_left", turn=claim.turn_id)
+        except Exception:  # the rim of the driver: one lane's trouble is not the others'
+            log.exception("a lane could not be worked", action="lane_failed", lane=lane_id)
+            # Do not spin on a lane that fails at once.
+            await asyncio.sleep(self._beat)
+        finally:
+            del self._at_work[lane_id]
+            self._store.bell.ring_here({"lanes"})
+
+    async def _keep_claims(self) -> None:
+        """Renew well before claims run out. A claim that is not returned is another's."""
+        while True:
+            await asyncio.sleep(self._claim_seconds / 3)
+            claims = {claim.turn_id: claim for _, claim, _ in self._at_work.values() if claim.turn_id is not None}
+            if not claims:
+                continue
+            asked_at = self._clock.monotonic()
+            try:
+                async with asyncio.timeout(self._claim_seconds / 3):
+                    turns = await self._store.write(lambda tx: _renew(tx, self.worker_id, claims, self._claim_seconds))
+            except (NotReady, TimeoutError):
+                log.warning("claims could not be renewed", action="renew_failed", claims=len(claims))
+                continue
+            mine = {turn.id: turn for turn in turns}
+            for turn_id, claim in claims.items():
+                turn = mine.get(turn_id)
+                if turn is None or turn.fence != claim.fence:
+                    # Closed by ourselves meanwhile, or taken by another: in both cases nothing is left to do here.
+                    claim.stop("lost")
+                    continue
+                claim.prolong(asked_at)
+                if turn.cancel_requested_at is not None:
+                    claim.stop("cancel")
+
+    async def _watch_cutoffs(self) -> None:
+        """Stop our own turns before their claims can have run out, whatever the database does."""
+        while True:
+            await asyncio.sleep(self._claim_seconds / 20)
+            now = self._clock.monotonic()
+            for _, claim, _ in list(self._at_work.values()):
+                if claim.turn_id is not None and now >= claim.cutoff:
+                    claim.stop("lost")
+
+    async def _look_for_cancels(self) -> None:
+        with contextlib.suppress(NotReady):
+            wanted = {turn.id for turn in await self._store.read(lambda tx: lanes.watch(tx, self.worker_id))}
+            for _, claim, _ in list(self._at_work.values()):
+                if claim.turn_id in wanted:
+                    claim.stop("cancel")
+
+
+def pick(tx: Tx, people: int, machines: int, held: Collection[int]) -> Picked:
+    """Name lanes worth a try for free slots: first turns to take up, then those who wait."""
+    stale = [(lane_id, line) for lane_id, line in lanes.stale_lanes(tx, people + machines + len(held))
+             if lane_id not in held]  # fmt: skip
+    first = {line: [lane_id for lane_id, of in stale if of == line] for line in ("people", "machines")}
+    waiting_people = lanes.pick_people(tx, people, held) if people else []
+    waiting_machines = lanes.pick_machines(tx, machines, lanes.running_by_user(tx), held) if machines else []
+    return Picked(
+        people=(first["people"] + waiting_people)[:people],
+        machines=(first["machines"] + waiting_machines)[:machines],
+        waiting=lanes.anything_waits(tx),
+        next_claim_end=lanes.next_claim_end(tx),
+        now=tx.now(),
+    )
+
+
+def _renew(tx: Tx, worker_id: str, claims: Collection[str], seconds: float):  # noqa: ANN202 - list[Turn]
+    return lanes.renew(tx, worker_id, claims, tx.now() + timedelta(seconds=seconds))

@@ -1,0 +1,250 @@
+"""Tick: due jobs become queued runs, in batches, one transaction each. Any number of schedulers may do so at once.
+
+One armed timer: it wakes at the next due instant, at least every 60 s, and at once when jobs change.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from homing.engine.aftermath import give_note
+from homing.model.clock import Clock
+from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, Verdict, decide
+from homing.model.runs import run_id
+from homing.model.schedules import At
+from homing.operations.desk import House, lane_of
+from homing.operations.firing import Fired, Firing, fire
+from homing.store import Store, Tx, jobs, runs, sessions
+from homing.store.runs import NewRun
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500
+LONGEST_SLEEP = 60.0
+SHORTEST_SLEEP = 0.05
+_JUMP = 1.0
+_LOOK_AGAIN = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Decided:
+    job: DueJob
+    verdict: Verdict
+
+
+def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
+    """Turn due jobs into queued runs; say how many jobs were due."""
+    now = tx.now()
+    due = jobs.take_due(tx, now, limit)
+    if not due:
+        return 0
+    active = runs.active_jobs(tx, [job.id for job in due])
+    decided: list[_Decided] = []
+    for job in due:
+        try:
+            decided.append(_Decided(job=job, verdict=decide(job, now, active=job.id in active)))
+        except Exception as error:  # one bad job never stops a batch: it alone gets the error
+            _schedule_error(tx, job, error, house)
+    firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
+    skipping = [one for one in decided if one.verdict.skips]
+    fired = fire(
+        tx,
+        firings,
+        unified=house.settings.unified_session,
+        also={one.job.session_id for one in decided if one.verdict.skips or one.verdict.next_run_at is None},
+    )
+    _skip(tx, skipping, fired)
+    jobs.advance(tx, [_move(one, fired) for one in decided])
+    for one in decided:
+        if one.verdict.scheduled_for is None and one.verdict.next_run_at is None:
+            _run_out(tx, one, house)
+    tx.ring("jobs")
+    return len(due)
+
+
+def _firing(one: _Decided, now: datetime) -> Firing:
+    verdict = one.verdict
+    assert verdict.scheduled_for is not None
+    return Firing(
+        job=one.job,
+        trigger=verdict.trigger,
+        scheduled_for=verdict.scheduled_for,
+        retry=verdict.retry,
+        lateness_ms=max(0, (now - verdict.scheduled_for) // timedelta(milliseconds=1)),
+        missed_count=verdict.missed or None,
+        next_run_at=verdict.next_run_at,
+    )
+
+
+def _move(one: _Decided, fired: Fired) -> dict[str, object]:
+    verdict = one.verdict
+    ran = (
+        verdict.scheduled_for is not None
+        and run_id(one.job.id, verdict.scheduled_for, verdict.trigger, verdict.retry) in fired.run_ids
+    )
+    return {
+        "b_id": one.job.id,
+        "b_next": verdict.next_run_at,
+        # Retries are further tries at one instant: they use up none of the job's runs.
+        "b_queued": int(ran and verdict.trigger != "retry"),
+        "b_retry": one.job.timing.retry,
+        "b_retry_of": one.job.timing.retry_of,
+        "b_rev": fired.revs.get(one.job.session_id, 0),
+    }
+
+
+def _skip(tx: Tx, skipping: Sequence[_Decided], fired: Fired) -> None:
+    """Count what does not run: consecutive skips of a job for one reason are one row."""
+    fresh: list[NewRun] = []
+    for one in skipping:
+        rev = fired.revs[one.job.session_id]
+        last = runs.last_skip(tx, one.job.id)
+        for stretch in one.verdict.skips:
+            if last is not None and last.reason == stretch.reason:
+                runs.prolong_skip(tx, last.id, until=stretch.until, more=stretch.count, rev=rev)
+            else:
+                fresh.append(_skipped_run(one, stretch, rev))
+            last = None
+    runs.add_runs(tx, fresh)
+
+
+def _skipped_run(one: _Decided, stretch: Stretch, rev: int) -> NewRun:
+    return NewRun(
+        id=run_id(one.job.id, stretch.first, "timer"),
+        job_id=one.job.id,
+        session_id=one.job.session_id,
+        lane_id=one.job.session_id,
+        user_id=one.job.user_id,
+        trigger="timer",
+        scheduled_for=stretch.first,
+        state="skipped",
+        reason=stretch.reason,
+        revision=one.job.revision,
+        rev=rev,
+        missed_count=stretch.count,
+        missed_until=stretch.until,
+        next_run_at=one.verdict.next_run_at,
+    )
+
+
+def _run_out(tx: Tx, one: _Decided, house: House) -> None:
+    """Nothing runs and nothing follows: the job is done, and a one-shot that nobody saw fire says so."""
+    missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.verdict.skips)
+    if missed:
+        jobs.engine_write(
+            tx, one.job.id, {"enabled": False, "disabled_by": "engine", "disabled_reason": "It was missed."}
+        )
+        job = jobs.get(tx, one.job.id)
+        home = sessions.get(tx, one.job.session_id)
+        assert job is not None
+        give_note(
+            tx, home=home, lane_id=lane_of(tx, home, unified=house.settings.unified_session), job=job, run_id=None,
+            text=f'The automation "{job.name}" was missed: it was due while Homing was not running.',
+        )  # fmt: skip
+        return
+    jobs.retire(tx, [one.job.id], reason="It has no further time to run.")
+
+
+def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None:
+    """Rule 20: record it on this job alone; after three in a row it is paused with a reason and a note."""
+    home = sessions.get(tx, job.session_id)
+    sessions.lock(tx, [home.id])
+    rev = sessions.mark(tx, {home.id: 0})[home.id].rev
+    line = f"Its schedule cannot be computed: {error}"[:200]
+    run = NewRun(
+        id=run_id(job.id, job.next_run_at, "timer"), job_id=job.id, session_id=home.id, lane_id=home.id,
+        user_id=job.user_id, trigger="timer", scheduled_for=job.next_run_at, state="error", reason="schedule",
+        revision=job.revision, rev=rev, error=repr(error),
+    )  # fmt: skip
+    runs.add_runs(tx, [run])
+    errors = job.schedule_errors + 1
+    values: dict[str, object] = {
+        "schedule_errors": errors, "last_run_id": run.id, "last_run_at": tx.now(), "last_status": "error",
+        "last_error": line, "rev": rev, "next_run_at": tx.now() + _LOOK_AGAIN,
+    }  # fmt: skip
+    if errors >= MAX_SCHEDULE_ERRORS:
+        values |= {"enabled": False, "disabled_by": "engine", "disabled_reason": line, "next_run_at": None}
+    jobs.engine_write(tx, job.id, values)
+    if errors >= MAX_SCHEDULE_ERRORS:
+        bad = jobs.get(tx, job.id)
+        assert bad is not None
+        give_note(
+            tx, home=home, lane_id=lane_of(tx, home, unified=house.settings.unified_session), job=bad, run_id=run.id,
+            text=f'I paused the automation "{bad.name}". {line}',
+        )  # fmt: skip
+
+
+def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
+    """Enable jobs whose pause ends now: an overdue one goes on at its next instant."""
+    now = tx.now()
+    waking = jobs.take_waking(tx, now, limit)
+    for job in waking:
+        sessions.lock(tx, [job.session_id])
+        rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
+        upcoming = job.timing.next_due(now)
+        values: dict[str, object] = {"disabled_until": None, "rev": rev}
+        if upcoming is None:
+            values |= {"disabled_by": "done", "disabled_reason": "Its time passed while it was paused."}
+        else:
+            values |= {"enabled": True, "disabled_by": None, "disabled_reason": None, "next_run_at": upcoming}
+        jobs.engine_write(tx, job.id, values)
+    return len(waking)
+
+
+class Scheduler:
+    """Ticks when something is due."""
+
+    def __init__(self, store: Store, house: House, clock: Clock) -> None:
+        self.next_wake_at: datetime | None = None
+        self._store = store
+        self._house = house
+        self._clock = clock
+        self._limit = BATCH
+
+    async def step(self) -> bool:
+        """Move one batch; say whether there may be more."""
+        await self._store.write(wake_paused)
+        limit = self._limit
+        try:
+            moved = await self._store.write(lambda tx: tick(tx, self._house, limit=limit))
+        except Exception:  # a batch that fails is halved down to the culprit
+            if limit > 1:
+                self._limit = limit // 2
+                return True
+            log.exception("tick failed", action="tick_failed")
+            await self._store.write(lambda tx: self._accuse(tx))
+            moved = 1
+        if moved:
+            log.info("ticked", action="tick", due=moved)
+        self._limit = min(BATCH, limit * 2)
+        return moved >= limit
+
+    def _accuse(self, tx: Tx) -> None:
+        for job in jobs.take_due(tx, tx.now(), 1):
+            _schedule_error(tx, job, RuntimeError("this job alone makes the tick fail"), self._house)
+
+    async def run(self) -> None:
+        """Tick for ever: at the next due instant, when jobs change, and at least every minute."""
+        ear = self._store.bell.listen("jobs")
+        try:
+            while True:
+                while await self.step():
+                    await asyncio.sleep(0)
+                await ear.wait(await self._sleep_for())
+                await self._settle()
+        finally:
+            ear.close()
+
+    async def _sleep_for(self) -> float:
+        self.next_wake_at, now = await self._store.read(lambda tx: (jobs.next_wake(tx), tx.now()))
+        if self.next_wake_at is None:
+            return LONGEST_SLEEP
+        until = (self.next_wake_at - now).total_seconds()
+        return min(LONGEST_SLEEP, max(0.0, until))
+
+    async def _settle(self) -> None:
+        """Let a burst of changes become one look."""
+        await asyncio.sleep(0)

@@ -1,0 +1,134 @@
+"""The one place where objects are made and handed to each other; reads top to bottom."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from homing.agent.choice import choose
+from homing.agent.models import Models
+from homing.channels import Channel
+from homing.channels.email import EmailChannel
+from homing.channels.webhook import WebhookChannel
+from homing.engine.courier import Courier
+from homing.engine.lane import Lanes, Think
+from homing.engine.runner import Runner
+from homing.engine.scheduler import Scheduler
+from homing.engine.sweeper import Sweeper
+from homing.engine.thinking import Thinker
+from homing.model.clock import Clock, SystemClock
+from homing.model.ids import new_id
+from homing.model.people import OWNER, Agent
+from homing.operations.desk import House
+from homing.settings import Settings
+from homing.store import Store, Tx, people, schema
+from homing.tools.toolbox import toolbox
+
+MAIN_AGENT = Agent(
+    id="main",
+    name="Main",
+    model=None,
+    instructions=(
+        "You are a helpful assistant in a lasting conversation. You have a sense of time: you can come back to this"
+        " conversation later by yourself. Answer briefly and plainly."
+    ),
+    tools=("schedule_task", "remember", "recall", "forget"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Homing:
+    """One Homing, wired: everything a door or an engine needs."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    house: House
+    models: Models
+
+
+def wire(settings: Settings, *, clock: Clock | None = None, models: Models | None = None) -> Homing:
+    """Make the parts that every process needs; nothing runs yet."""
+    clock = clock or SystemClock()
+    choice = choose(settings.model, os.environ)
+    house = House(
+        version=version("homing"),
+        model=choice.name,
+        model_offline=choice.offline,
+        model_why=choice.why,
+        settings=settings,
+    )
+    store = Store(settings.database_url, clock)
+    return Homing(settings=settings, clock=clock, store=store, house=house, models=models or Models())
+
+
+def prepare(homing: Homing) -> None:
+    """Bring the database up to date, with its first user and agent."""
+    schema.upgrade(homing.store)
+
+    def furnish(tx: Tx) -> None:
+        people.add_user(tx, OWNER, role="admin", name="Owner")
+        people.add_agent(tx, MAIN_AGENT)
+
+    homing.store.write_now(furnish)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """The machines of one worker."""
+
+    worker_id: str
+    scheduler: Scheduler | None
+    runner: Runner
+    courier: Courier
+    sweeper: Sweeper
+
+
+def make_engine(homing: Homing, *, think: Think | None = None, channels: Mapping[str, Channel] | None = None) -> Engine:
+    """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks."""
+    store, house, clock = homing.store, homing.house, homing.clock
+    worker_id = new_id("worker")
+    thinker = Thinker(
+        store=store,
+        house=house,
+        models=homing.models,
+        toolbox=lambda opened, keeper, agent: toolbox(
+            turn=opened.turn, session_key=keeper.session_key, agent=agent, house=house, commit=keeper.commit
+        ),
+    )
+    scheduler = Scheduler(store, house, clock) if homing.settings.scheduler_enabled else None
+    return Engine(
+        worker_id=worker_id,
+        scheduler=scheduler,
+        runner=Runner(Lanes(store=store, house=house, think=think or thinker), clock, worker_id),
+        courier=Courier(store, house, channels if channels is not None else make_channels(homing)),
+        sweeper=Sweeper(store, house, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
+    )
+
+
+def make_channels(homing: Homing) -> dict[str, Channel]:
+    """Make the channels that this Homing can carry letters by."""
+    raise NotImplementedError
+
+
+@asynccontextmanager
+async def running(homing: Homing, engine: Engine) -> AsyncIterator[None]:
+    """Run the machines for as long as the block lasts; then finish turns or hand them back."""
+    await homing.store.bell.open()
+    await engine.sweeper.beat()
+    machines = [engine.runner.run(), engine.courier.run(), engine.sweeper.run()]
+    if engine.scheduler is not None:
+        machines.append(engine.scheduler.run())
+    tasks = [asyncio.create_task(machine) for machine in machines]
+    try:
+        yield
+    finally:
+        await engine.runner.stop()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await engine.sweeper.leave()
+        await homing.models.close()
