@@ -1,0 +1,240 @@
+"""From a model's arguments to what it asked: one action, one job, and the job's fields by their public names.
+
+Pure, and forgiving in everything but meaning: two schedules, two messages or a value nobody knows are refused.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from homing.model.errors import Invalid
+from homing.tools.arguments import Arguments, gather, opened
+from homing.tools.spellings import ACTIONS, PAYLOAD_KINDS, action_of, plain
+
+Action = Literal["add", "list", "get", "update", "remove", "enable", "disable", "run", "skip", "status", "undo"]
+
+_TEXTS = ("description", "dedupe_key", "starts_at")
+_FLAGS = ("enabled", "continue", "quiet", "delete_after_run", "may_schedule")
+_CHOICES = {
+    "wake": ("now", "next_heartbeat"),
+    "catch_up": ("latest", "skip"),
+    "write_back": ("full", "summary", "none"),
+}
+_USED = {
+    "list": {"job_id", "all", "limit", "enabled"},
+    "disable": {"job_id", "reason", "until"},
+    "skip": {"job_id", "count"},
+    "undo": {"job_id", "revision"},
+}
+NO_SCRIPT = (
+    "script is not supported: nothing runs before the agent does. Leave script out and say in message what to check; "
+    "with quiet=true the run stays silent when there is no news."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a model asked for. `fields` are the job's, by the names every door uses."""
+
+    action: Action
+    job: str | None = None
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
+    everywhere: bool = False
+    enabled: bool | None = None
+    limit: int | None = None
+    count: int | None = None
+    reason: str | None = None
+    until: str | None = None
+    revision: int | None = None
+    ignored: tuple[str, ...] = ()
+    """Whose and where: the turn knows better."""
+    unused: tuple[str, ...] = ()
+    """What this action has no use for."""
+
+
+def read(raw: Mapping[str, object]) -> Asked:
+    """Read one call."""
+    action = read_action(raw)
+    said = gather(raw, nulls=action == "update")
+    if "script" in said and said.words["script"].value is not None:
+        raise Invalid(NO_SCRIPT, field="script", code="unknown_field")
+    changes = action in ("add", "update")
+    job = said.text("job_id")
+    everywhere = action == "list" and (bool(said.flag("all")) or (job or "").lower() == "all")
+    return Asked(
+        action=action,
+        job=job,
+        fields=_fields(said, action) if changes else {},
+        everywhere=everywhere,
+        enabled=said.flag("enabled") if action == "list" else None,
+        limit=said.whole("limit"),
+        count=said.whole("count"),
+        reason=said.text("reason"),
+        until=said.text("until") if action == "disable" else None,
+        revision=said.whole("revision"),
+        ignored=tuple(dict.fromkeys(said.ignored)),
+        unused=tuple(dict.fromkeys([*said.unknown, *([] if changes else _unused(said, action))])),
+    )
+
+
+def read_action(raw: Mapping[str, object]) -> Action:
+    """Name the action; left out, it is add."""
+    said = next((value for name, value in raw.items() if plain(name) == "action"), None)
+    if said is None or said == "":
+        return "add"
+    action = action_of(said) if isinstance(said, str) else None
+    if action is None:
+        known = ", ".join(dict.fromkeys(ACTIONS.values()))
+        raise Invalid(
+            f"There is no action {json.dumps(said, default=str):.60}. Actions: {known}.",
+            field="action",
+            code="out_of_range",
+        )
+    return cast(Action, action)
+
+
+def _unused(said: Arguments, action: str) -> list[str]:
+    used = _USED.get(action, {"job_id"}) | {"action", "limit", "revision"}
+    return [word.spelled for name, word in said.words.items() if name not in used] + list(said.schedule_parts)
+
+
+def _fields(said: Arguments, action: Action) -> dict[str, object]:
+    schedule, message = _when_and_message(said)
+    fields = {**schedule, **_plain_fields(said)}
+    if payload := _payload(said, message, action):
+        fields["payload"] = payload
+    if session := _session(said):
+        fields["session"] = session
+    if action == "add":
+        _check_complete(fields)
+    elif not fields:
+        raise Invalid("Nothing to change was given.", field="when", code="missing")
+    return fields
+
+
+def _check_complete(fields: Mapping[str, object]) -> None:
+    payload = cast(Mapping[str, object], fields.get("payload", {}))
+    has = {"when": "when" in fields or "schedule" in fields, "message": "message" in payload}
+    if missing := [name for name, given in has.items() if not given]:
+        verb = "is" if len(missing) == 1 else "are"
+        raise Invalid(f"{' and '.join(missing)} {verb} missing.", field=missing[0], code="missing")
+
+
+def _when_and_message(said: Arguments) -> tuple[dict[str, object], str | None]:
+    schedule = _schedule(said)
+    message, text = said.text("message"), said.text("text")
+    if message is None or text is None or text == message:
+        return schedule, message or text
+    # Beside a message, a text can only be the schedule's.
+    if "when" in schedule or "schedule" in schedule:
+        raise Invalid("message and text are two messages; give one of them.", field="text", code="wrong_type")
+    return {**schedule, "when": text}, message
+
+
+def _schedule(said: Arguments) -> dict[str, object]:
+    found: dict[str, dict[str, object]] = {}
+    if when := said.text("when"):
+        found["when"] = {"when": when}
+    if "schedule" in said and said.words["schedule"].value is not None:
+        found["schedule"] = _whole_schedule(said.words["schedule"].value)
+    first, again = said.text("process_after"), said.text("recurrence")
+    if again:
+        found["recurrence"] = {"when": again}
+    elif first:
+        found["processAfter"] = {"schedule": {"at": first}}
+    times = [name for name in said.schedule_parts if name not in ("kind", "anchor", "anchor_ms")]
+    found |= {name: {"schedule": dict(said.schedule_parts)} for name in times}
+    if len(found) > 1:
+        names = " and ".join(found)
+        raise Invalid(f"{names} are {len(found)} schedules; give one of them.", field="when", code="schedule_twice")
+    if not times and (loose := [name for name in said.schedule_parts if name != "kind"]):
+        raise Invalid(f"{loose[0]} belongs to every_ms or every.", field=loose[0], code="unknown_field")
+    schedule = _in_zone(next(iter(found.values()), dict[str, object]()), said.text("tz"))
+    return {**schedule, "starts_at": first} if first and again else schedule
+
+
+def _whole_schedule(value: object) -> dict[str, object]:
+    value = opened(value)
+    if isinstance(value, Mapping):
+        return {"schedule": dict(cast(Mapping[str, object], value))}
+    if isinstance(value, str):
+        return {"when": value.strip()}
+    raise Invalid(
+        f"schedule is {json.dumps(value, default=str):.60}, but must be a phrase such as 'every weekday at 8' or an "
+        "object with one of at, every_ms, cron.",
+        field="schedule",
+        code="wrong_type",
+    )
+
+
+def _in_zone(found: dict[str, object], tz: str | None) -> dict[str, object]:
+    if tz is None:
+        return found
+    if "schedule" not in found:
+        return {**found, "timezone": tz}
+    schedule = cast(dict[str, object], found["schedule"])
+    named = next((value for key, value in schedule.items() if plain(key) in ("tz", "timezone") and value), None)
+    if named not in (None, tz):
+        raise Invalid(f"tz is given twice: {named} and {tz}.", field="tz", code="schedule_twice")
+    return {"schedule": schedule if named else {**schedule, "tz": tz}}
+
+
+def _plain_fields(said: Arguments) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    if name := said.text("name"):
+        fields["name"] = name
+    fields |= {name: said.text(name) for name in _TEXTS if name in said}
+    if "until" in said:
+        fields["ends_at"] = said.text("until")
+    for name in ("max_runs", "catch_up_window_seconds"):
+        if name in said:
+            fields[name] = said.whole(name)
+    fields |= {name: said.choice(name, *known) for name, known in _CHOICES.items() if name in said}
+    # A flag has nothing to clear, so null is no answer to it.
+    fields |= {name: flag for name in _FLAGS if (flag := said.flag(name)) is not None}
+    return fields
+
+
+def _payload(said: Arguments, message: str | None, action: Action) -> dict[str, object]:
+    payload: dict[str, object] = {}
+    if kind := _payload_kind(said, action):
+        payload["kind"] = kind
+    if message:
+        payload["message"] = message
+    for name in ("model", "thinking"):
+        if name in said:
+            payload[name] = said.text(name)
+    if "timeout_seconds" in said:
+        payload["timeout_seconds"] = said.number("timeout_seconds")
+    if "context" in said:
+        payload["context"] = said.choice("context", "session", "since_last", "none")
+    return payload
+
+
+def _payload_kind(said: Arguments, action: Action) -> str | None:
+    named, reminder = said.text("kind"), said.flag("reminder")
+    kind = PAYLOAD_KINDS.get(plain(named)) if named else None
+    if named and kind is None:
+        raise Invalid(
+            f"There is no kind {json.dumps(named)}. Kinds: {', '.join(PAYLOAD_KINDS.values())}.",
+            field="kind",
+            code="out_of_range",
+        )
+    if reminder and kind not in (None, "reminder"):
+        raise Invalid(f"It cannot be a reminder and of the kind {kind}.", field="reminder", code="wrong_type")
+    if reminder:
+        return "reminder"
+    return "agent_turn" if reminder is False and action == "update" and kind is None else kind
+
+
+def _session(said: Arguments) -> str | None:
+    session, isolated = said.choice("session", "main", "isolated"), said.flag("isolated")
+    if isolated is None:
+        return session
+    wanted = "isolated" if isolated else "main"
+    if session not in (None, wanted):
+        raise Invalid(
+            f"session is {session}, but isolated is {json.dumps(isolated)}.", field="isolated", code="wrong_type"
+        )
+    return wanted
