@@ -1,16 +1,20 @@
 // Which page is shown: the sign-in, or the frame with one page in it.
 import { useQueryClient } from "@tanstack/react-query";
 import { Suspense, lazy, useEffect, useState } from "react";
+import { keys } from "./api/cache";
 import { onSignedOut } from "./api/client";
 import { connect, useLine } from "./api/live";
+import { updateMe } from "./api/operations";
+import { useMe } from "./api/queries";
 import { ChatPage } from "./chat/ChatPage";
 import { Frame } from "./Frame";
 import { useKeyboard } from "./keyboard";
 import { Blank, Loading } from "./parts/Blank";
 import { TipProvider } from "./parts/Tip";
-import { Toasts } from "./parts/toasts";
+import { Toasts, complain } from "./parts/toasts";
 import { Link, navigate, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
+import { browserZone } from "./time/format";
 
 const AutomationsPage = lazy(() => import("./automations/AutomationsPage"));
 const AutomationPage = lazy(() => import("./automations/AutomationPage"));
@@ -34,6 +38,7 @@ function SignedIn({ path }: { path: string }) {
   const client = useQueryClient();
   const ready = useHelloOrPatience();
   useKeyboard();
+  useAdoptZone();
 
   useEffect(() => {
     const forget = onSignedOut(() => {
@@ -62,6 +67,16 @@ function useHelloOrPatience(): boolean {
     return () => window.clearTimeout(timer);
   }, []);
   return line !== "connecting" || !patient;
+}
+
+/** A person without a time zone gets the browser's. */
+function useAdoptZone() {
+  const client = useQueryClient();
+  const me = useMe().data;
+  const unset = me !== undefined && !me.timezone;
+  useEffect(() => {
+    if (unset) updateMe({ timezone: browserZone }).then((now) => client.setQueryData(keys.me, now), complain);
+  }, [unset, client]);
 }
 
 function pageAt(path: string) {

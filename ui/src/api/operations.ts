@@ -56,7 +56,7 @@ export const getRun = (id: string) => answer(api.GET("/api/runs/{id}", at({ id }
 export const cancelRun = (id: string) => answer(api.POST("/api/runs/{id}/cancel", at({ id })));
 export const listUpcoming = (from: string, to: string) => answer(api.GET("/api/upcoming", at({}, { from, to })));
 
-export const previewSchedule = (body: { when?: string; schedule?: Schedule; timezone?: string; count?: number }) =>
+export const previewSchedule = (body: { when?: string; schedule?: Schedule; timezone?: string; count?: number; after?: string }) =>
   answer(api.POST("/api/schedules/preview", { ...at({}), body }));
 
 export const listDeliveries = (query: { state?: string; session_key?: string; cursor?: string; limit?: number }) =>

@@ -1,1 +1,211 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// All automations: what they do, how they fared, when they come next.
+import { flat, useJobs, useSessions, useStatus } from "../api/queries";
+import type { Job, JobStatus, Session } from "../api/types";
+import { Blank, Failed, Loading } from "../parts/Blank";
+import { Glyph, shapeOfJob } from "../parts/Glyph";
+import { Icon } from "../parts/Icon";
+import { More } from "../parts/More";
+import { Search } from "../parts/Search";
+import { Strip } from "../parts/Strip";
+import { Tip } from "../parts/Tip";
+import { useMedia } from "../parts/useMedia";
+import { jobStatusWord, outcomeOf, titleOf } from "../parts/words";
+import { Link, pathTo, setSearch, useSearch } from "../router";
+import { durationOf } from "../time/format";
+import { Relative } from "../time/Time";
+import { useJobActions } from "./actions";
+import { JobMenu } from "./JobMenu";
+
+const statuses: JobStatus[] = ["active", "attention", "paused", "done"];
+const sorts: [value: string, name: string][] = [
+  ["next", "Next run"],
+  ["last", "Last run"],
+  ["name", "Name"],
+  ["updated", "Last changed"],
+];
+
+export default function AutomationsPage() {
+  const search = useSearch();
+  const status = search.get("status") ?? "";
+  const q = search.get("q") ?? "";
+  const sort = search.get("sort") ?? "next";
+  const sessionKey = search.get("session") ?? "";
+  const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
+  const jobs = flat(list.data).filter((job) => status === "" || job.status === status);
+  const sessions = new Map(flat(useSessions("").data).map((session) => [session.key, session]));
+  const filtered = status !== "" || q !== "" || sessionKey !== "";
+  const newLink = `/automations/new${sessionKey ? `?session=${encodeURIComponent(sessionKey)}` : ""}`;
+
+  return (
+    <div className="page !max-w-[80rem]">
+      <header className="flex items-center justify-between gap-4">
+        <h1>Automations</h1>
+        <Link to={newLink} className="button" data-look="main">
+          <Icon name="plus" size={16} /> New<span className="hidden xs:inline"> automation</span>
+        </Link>
+      </header>
+      <StatusTabs status={status} />
+      <div className="flex items-center gap-3 border-b">
+        <Search label="Search automations" value={q} onChange={(text) => setSearch({ q: text })} />
+        {sessionKey && (
+          <button type="button" className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-[0.87rem]" onClick={() => setSearch({ session: null })}>
+            {titleOf(sessions.get(sessionKey)) || sessionKey}
+            <Icon name="close" size={13} />
+            <span className="sr-only">Show those of all conversations</span>
+          </button>
+        )}
+        <label className="flex flex-none items-center gap-1.5 text-[0.87rem] text-mute">
+          <span className="hidden sm:inline">Sort by</span>
+          <select aria-label="Sort by" className="h-9 bg-transparent text-ink outline-offset-0" value={sort} onChange={(event) => setSearch({ sort: event.target.value === "next" ? null : event.target.value })}>
+            {sorts.map(([value, name]) => (
+              <option key={value} value={value} className="bg-paper">
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {list.isPending && <Loading rows={7} />}
+      {list.isError && jobs.length === 0 && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && jobs.length === 0 && (filtered ? <NothingFound /> : <NothingYet />)}
+      <ul aria-label="Automations" aria-busy={list.isFetching}>
+        {jobs.map((job) => (
+          <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} />
+        ))}
+      </ul>
+      <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+    </div>
+  );
+}
+
+function StatusTabs({ status }: { status: string }) {
+  const counts = useStatus().data?.jobs;
+  const all = counts && statuses.reduce((sum, one) => sum + counts[one], 0);
+  const tabs: [value: string, name: string, count: number | undefined][] = [["", "All", all], ...statuses.map((one): [string, string, number | undefined] => [one, jobStatusWord[one], counts?.[one]])];
+  return (
+    <nav aria-label="Filter by status" className="mt-4 flex gap-1 overflow-x-auto border-b">
+      {tabs.map(([value, name, count]) => {
+        const here = value === status;
+        return (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={here}
+            className={`-mb-px flex flex-none items-center gap-2 border-b-2 px-2.5 py-2 ${here ? "border-ink font-semibold" : "border-transparent text-mute hover:text-ink"}`}
+            onClick={() => setSearch({ status: value })}
+          >
+            {value !== "" && <Glyph shape={shapeOfJob(value as JobStatus)} size={11} />}
+            {name}
+            <span className={`font-normal ${value === "attention" && count ? "font-semibold text-bad" : "text-mute"}`}>{count ?? ""}</span>
+          </button>
+        );
+      })}
+    </nav>
+  );
+}
+
+function JobRow({ job, session }: { job: Job; session: Session | undefined }) {
+  const zone = job.schedule.tz ?? "UTC";
+  const roomy = useMedia("(min-width: 70rem)");
+  const active = job.state.active_run_id;
+  const shape = active ? (job.state.running_at ? "running" : "waiting") : shapeOfJob(job.status);
+  return (
+    <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1.3fr)_auto_9rem_9.5rem_auto] lg:items-center">
+      <Glyph shape={shape} size={13} label={active ? "Running or waiting" : jobStatusWord[job.status]} className="mt-1.5 lg:mt-0" />
+      <div className="min-w-0">
+        <p className="flex items-baseline gap-2.5">
+          <Link to={pathTo.job(job.id)} className="truncate font-semibold hover:underline">
+            {job.name}
+          </Link>
+          <Link to={pathTo.chat(job.session_key)} className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink" aria-label={`Conversation ${titleOf(session) || job.session_key}`}>
+            {titleOf(session) || job.session_key}
+          </Link>
+        </p>
+        <p className="text-[0.9rem] text-mute">{job.words}</p>
+        {job.status === "attention" && (job.state.disabled_reason || job.state.last_error) && <p className="text-[0.9rem] text-bad">{job.state.disabled_reason ?? job.state.last_error}</p>}
+      </div>
+      <div className="col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:px-3">
+        <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
+      </div>
+      <div className="col-start-2 row-start-3 text-[0.93rem] lg:col-start-auto lg:row-start-auto">
+        <span className="mr-2 text-[0.83rem] text-mute lg:hidden">Next</span>
+        <NextRun job={job} zone={zone} />
+      </div>
+      <div className="col-start-2 row-start-4 text-[0.93rem] lg:col-start-auto lg:row-start-auto">
+        <span className="mr-2 text-[0.83rem] text-mute lg:hidden">Last</span>
+        <LastRun job={job} zone={zone} />
+      </div>
+      <div className="col-start-3 row-start-1 flex lg:col-start-auto lg:row-start-auto">
+        <RowToggle job={job} />
+        <JobMenu job={job} />
+      </div>
+    </li>
+  );
+}
+
+function RowToggle({ job }: { job: Job }) {
+  const { pause, resume } = useJobActions();
+  if (job.kind === "system") return null;
+  return (
+    <Tip text={job.enabled ? "Pause" : "Resume"}>
+      <button type="button" className="icon-button" aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`} onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+        <Icon name={job.enabled ? "pause" : "play"} size={16} />
+      </button>
+    </Tip>
+  );
+}
+
+function NextRun({ job, zone }: { job: Job; zone: string }) {
+  const next = job.next[0];
+  if (job.state.active_run_id)
+    return (
+      <Link to={pathTo.run(job.state.active_run_id)} className="link">
+        {job.state.running_at ? "Running now" : "Waiting"}
+      </Link>
+    );
+  if (!next) return <span className="text-mute">{job.enabled ? "No time left" : "Not planned"}</span>;
+  return <Relative at={next} zone={zone} />;
+}
+
+function LastRun({ job, zone }: { job: Job; zone: string }) {
+  const { last_run_at: at, last_status: status, last_duration_ms: took, last_run_id: id } = job.state;
+  if (!at || !status) return <span className="text-mute">Never ran</span>;
+  const word = outcomeOf({ state: status, reason: null });
+  return (
+    <span className="flex flex-wrap gap-x-2 lg:flex-col">
+      <Relative at={at} zone={zone} />
+      <span className={`text-[0.87rem] ${status === "error" ? "text-bad" : "text-mute"}`}>
+        {id ? (
+          <Link to={pathTo.run(id)} className="hover:underline">
+            {word}
+          </Link>
+        ) : (
+          word
+        )}
+        {took !== null && `, ${durationOf(took)}`}
+      </span>
+    </span>
+  );
+}
+
+function NothingFound() {
+  return (
+    <Blank icon="search" title="None like that">
+      <button type="button" className="link" onClick={() => setSearch({ status: null, q: null, session: null })}>
+        Show all automations
+      </button>
+    </Blank>
+  );
+}
+
+function NothingYet() {
+  return (
+    <Blank icon="clock" title="Nothing is scheduled yet">
+      Tell the agent what to do and when, in any conversation, or{" "}
+      <Link to="/automations/new" className="link">
+        make an automation here
+      </Link>
+      .
+    </Blank>
+  );
+}

@@ -1,1 +1,159 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// Making an automation, changing one, or making one like another.
+import { useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { keys, placeJob, placeSession } from "../api/cache";
+import { Refusal, sentenceOf } from "../api/client";
+import { addJob, addSession, undoJob, updateJob } from "../api/operations";
+import { flat, useJob, useMyZone, useSession, useSessions } from "../api/queries";
+import type { FieldError, Job, JobDraft, Session } from "../api/types";
+import { Failed, Loading } from "../parts/Blank";
+import { Icon } from "../parts/Icon";
+import { toast } from "../parts/toasts";
+import { Link, navigate, pathTo, useSearch } from "../router";
+import { nowMs } from "../time/clock";
+import { type Draft, draftOf, emptyDraft, emptyWhen, showIn } from "./draft";
+import { usePreview } from "./usePreview";
+import { WhatFields } from "./WhatFields";
+import { WhenFields } from "./WhenFields";
+
+export default function EditPage({ jobId }: { jobId: string | null }) {
+  const search = useSearch();
+  const from = jobId ?? search.get("from");
+  if (from) return <FromJob id={from} edit={jobId !== null} />;
+  return <ForSession sessionKey={search.get("session") ?? localStorage.getItem("homing.last")} />;
+}
+
+function FromJob({ id, edit }: { id: string; edit: boolean }) {
+  const { data: job, error, isPending, refetch } = useJob(id);
+  const zone = useMyZone();
+  if (isPending) return <Wait />;
+  if (!job) return <Failed error={error} again={() => void refetch()} />;
+  return <Form job={job} edit={edit} zone={job.schedule.tz ?? zone} sessionKey={job.session_key} />;
+}
+
+/** A new one is read in its conversation's zone, as the agent would read it there. */
+function ForSession({ sessionKey }: { sessionKey: string | null }) {
+  const session = useSession(sessionKey);
+  const mine = useMyZone();
+  if (sessionKey !== null && session.isPending) return <Wait />;
+  return <Form job={null} edit={false} zone={session.data?.timezone || mine} sessionKey={session.data?.key ?? ""} />;
+}
+
+const Wait = () => (
+  <div className="page">
+    <Loading />
+  </div>
+);
+
+function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean; zone: string; sessionKey: string }) {
+  const client = useQueryClient();
+  const sessions = flat(useSessions("").data);
+  const [draft, setDraft] = useState<Draft>(() => (job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey)));
+  const [when, setWhen] = useState(() => (job ? { ...showIn(emptyWhen(zone, nowMs()), job.schedule), source: "tab" as const } : emptyWhen(zone, nowMs())));
+  const [untouched, setUntouched] = useState(edit);
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<{ fields: FieldError[]; sentence: string | null }>({ fields: [], sentence: null });
+  const previewed = usePreview(when);
+  const errorOf = (...names: string[]) => refused.fields.filter((field) => names.includes(field.field)).map((field) => field.detail).join(" ") || null;
+  const left = refused.fields.filter((field) => !placed.has(field.field));
+
+  async function save(event: FormEvent) {
+    event.preventDefault();
+    if (!untouched && !previewed.preview) return setRefused({ fields: [{ field: "when", code: "missing", detail: previewed.scheduleError ?? "Say when: in words above, or with one of the tabs." }], sentence: null });
+    setBusy(true);
+    setRefused({ fields: [], sentence: null });
+    try {
+      const saved = edit && job ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision }) : await addJob({ ...(await bodyOf()), ...schedulePart() });
+      placeJob(client, saved);
+      toast({ text: `${edit ? "Saved" : "Scheduled"}: ${saved.name}`, undo: async () => placeJob(client, await undoJob(saved.id, saved.revision)) });
+      navigate(pathTo.job(saved.id), { replace: edit });
+    } catch (error) {
+      const fields = error instanceof Refusal ? error.fields : [];
+      const stale = error instanceof Refusal && error.code === "stale_revision";
+      if (stale && job) void client.invalidateQueries({ queryKey: keys.job(job.id) });
+      setRefused({ fields, sentence: stale ? "Somebody changed it meanwhile. Open it again to see their version, then change it." : fields.length === 0 ? sentenceOf(error) : null });
+      setBusy(false);
+    }
+  }
+
+  /** Exactly what the preview showed is what is stored. */
+  function schedulePart(): JobDraft {
+    return untouched || !previewed.preview ? {} : { schedule: previewed.preview.schedule };
+  }
+
+  async function bodyOf(): Promise<JobDraft> {
+    const session_key = draft.sessionKey || (await newSession()).key;
+    return { ...wholeOf(draft), session_key };
+  }
+
+  async function newSession(): Promise<Session> {
+    const session = await addSession({ title: draft.name.trim() || "Automations", timezone: when.zone });
+    placeSession(client, session);
+    setDraft((now) => ({ ...now, sessionKey: session.key }));
+    return session;
+  }
+
+  return (
+    <form className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
+      <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
+        <Icon name="back" size={14} /> {job && edit ? job.name : "Automations"}
+      </Link>
+      <h1 className="mb-6">{edit ? "Edit automation" : "New automation"}</h1>
+      <section aria-label="Schedule">
+        <WhenFields
+          when={when}
+          setWhen={(next) => {
+            setUntouched(false);
+            setWhen(next);
+          }}
+          previewed={previewed}
+          refused={{ schedule: errorOf("when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind"), zone: errorOf("timezone", "schedule.tz") }}
+        />
+      </section>
+      <WhatFields draft={draft} setDraft={setDraft} sessions={sessions} edit={edit} errorOf={errorOf} />
+      <div aria-live="assertive">
+        {refused.sentence && <p className="mt-4 text-bad">{refused.sentence}</p>}
+        {left.map((field) => (
+          <p key={field.field} className="mt-2 text-bad">
+            {field.field}: {field.detail}
+          </p>
+        ))}
+      </div>
+      <div className="sticky bottom-0 -mx-4 mt-6 flex items-center justify-end gap-2 border-t bg-paper px-4 py-3">
+        <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="button">
+          Cancel
+        </Link>
+        <button type="submit" className="button" data-look="main" disabled={busy}>
+          {busy ? "Saving" : edit ? "Save" : "Schedule it"}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const placed = new Set([
+  ...["when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind", "timezone", "schedule.tz"],
+  ...["name", "session_key", "message", "payload", "payload.message", "session", "catch_up", "catch_up_window_seconds", "payload.timeout_seconds"],
+]);
+
+function wholeOf(draft: Draft): JobDraft {
+  const turn = draft.payloadKind === "agent_turn";
+  const isolated = turn && draft.session === "isolated";
+  return {
+    ...(draft.name.trim() ? { name: draft.name.trim() } : {}),
+    payload: { kind: draft.payloadKind, message: draft.message, ...(turn ? { timeout_seconds: draft.timeoutSeconds, context: draft.context } : {}) },
+    session: isolated ? "isolated" : "main",
+    ...(isolated ? { write_back: draft.writeBack, continue: draft.continues } : {}),
+    quiet: turn && draft.quiet,
+    delete_after_run: draft.deleteAfterRun,
+    catch_up: draft.catchUp,
+    ...(draft.catchUp === "latest" ? { catch_up_window_seconds: Math.round(draft.windowHours * 3600) } : {}),
+  };
+}
+
+/** Only what differs is sent, so that an edit of one field leaves every other as somebody else may have set it. */
+function changesOf(job: Job, draft: Draft): JobDraft {
+  const before: Record<string, unknown> = wholeOf(draftOf(job));
+  const changed = Object.entries(wholeOf(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]));
+  return Object.fromEntries(changed);
+}

@@ -85,7 +85,7 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
       {job.next.slice(0, 3).map((at, index) => (
         <li key={at} className="flex flex-wrap items-baseline gap-x-4 border-t border-dashed py-1 first:border-t-0">
           <Stamp at={at} zone={zone} />
-          <Relative at={at} zone={zone} className={`ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
+          <Relative at={at} zone={zone} className={`sm:ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
         </li>
       ))}
     </ol>

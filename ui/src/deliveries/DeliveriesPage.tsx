@@ -1,1 +1,120 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// What was carried to people, what is still tried, and what could not be delivered.
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { placeDelivery } from "../api/cache";
+import { retryDelivery } from "../api/operations";
+import { flat, useDeliveries, useMyZone, useStatus } from "../api/queries";
+import type { Delivery } from "../api/types";
+import { Blank, Failed, Loading } from "../parts/Blank";
+import { Glyph, shapeOfDelivery } from "../parts/Glyph";
+import { More } from "../parts/More";
+import { complain, toast } from "../parts/toasts";
+import { plural } from "../parts/words";
+import { Link, pathTo, setSearch, useSearch } from "../router";
+import { Relative, Stamp } from "../time/Time";
+
+const tabs: [state: string, name: string][] = [
+  ["", "All"],
+  ["pending", "On the way"],
+  ["dead", "Undelivered"],
+  ["sent", "Delivered"],
+];
+
+export default function DeliveriesPage() {
+  const state = useSearch().get("state") ?? "";
+  const list = useDeliveries(state);
+  const counts = useStatus().data?.deliveries;
+  const deliveries = flat(list.data).filter((delivery) => state === "" || delivery.state === state);
+  return (
+    <div className="page">
+      <h1>Deliveries</h1>
+      <nav aria-label="Filter by state" className="mt-4 flex gap-1 overflow-x-auto border-b">
+        {tabs.map(([value, name]) => {
+          const here = value === state;
+          const count = value === "pending" ? counts?.pending : value === "dead" ? counts?.dead : undefined;
+          return (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={here}
+              className={`-mb-px flex flex-none items-center gap-2 border-b-2 px-2.5 py-2 ${here ? "border-ink font-semibold" : "border-transparent text-mute hover:text-ink"}`}
+              onClick={() => setSearch({ state: value })}
+            >
+              {name} {count !== undefined && <span className={`font-normal ${value === "dead" && count > 0 ? "text-bad" : "text-mute"}`}>{count}</span>}
+            </button>
+          );
+        })}
+      </nav>
+      {list.isPending && <Loading />}
+      {list.isError && deliveries.length === 0 && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && deliveries.length === 0 && (
+        <Blank icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
+          {state === "dead" ? "No message is undelivered." : "Each message that is carried to an address stands here, with how often it was tried."}
+        </Blank>
+      )}
+      <ul aria-label="Deliveries">
+        {deliveries.map((delivery) => (
+          <Row key={delivery.id} delivery={delivery} />
+        ))}
+      </ul>
+      <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+    </div>
+  );
+}
+
+function Row({ delivery }: { delivery: Delivery }) {
+  const zone = useMyZone();
+  const { state, attempts } = delivery;
+  return (
+    <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 border-b py-2.5">
+      <Glyph shape={shapeOfDelivery(state)} label={state} />
+      <div className="min-w-0">
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <span className="font-semibold [overflow-wrap:anywhere]">{delivery.address}</span>
+          <Link to={delivery.seq !== null ? pathTo.message(delivery.session_key, delivery.seq) : pathTo.chat(delivery.session_key)} className="link text-[0.9rem]">
+            {delivery.session_key}
+          </Link>
+        </p>
+        <p className="text-[0.9rem] text-mute">
+          {state === "sent" && delivery.sent_at ? (
+            <>
+              delivered <Stamp at={delivery.sent_at} zone={zone} seconds />
+              {attempts > 1 && `, at attempt ${attempts}`}
+            </>
+          ) : (
+            <>
+              {plural(attempts, "attempt")} so far
+              {state === "pending" && delivery.next_attempt_at && (
+                <>
+                  , next <Relative at={delivery.next_attempt_at} zone={zone} />
+                </>
+              )}
+            </>
+          )}
+        </p>
+        {delivery.error && <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]">{delivery.error}</p>}
+      </div>
+      {state === "dead" && <RetryButton delivery={delivery} />}
+    </li>
+  );
+}
+
+function RetryButton({ delivery }: { delivery: Delivery }) {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  async function retry() {
+    setBusy(true);
+    try {
+      placeDelivery(client, await retryDelivery(delivery.id));
+      toast({ text: `Tried again: ${delivery.address}` });
+    } catch (error) {
+      complain(error);
+    }
+    setBusy(false);
+  }
+  return (
+    <button type="button" className="button" disabled={busy} aria-label={`Retry delivery to ${delivery.address}`} onClick={() => void retry()}>
+      Retry
+    </button>
+  );
+}

@@ -43,7 +43,7 @@ export function Icon({ name, size = 18, className }: { name: IconName; size?: nu
       className={className}
       fill="none"
       stroke="currentColor"
-      strokeWidth={heavy ? 1.8 : 1.5}
+      strokeWidth={name === "more" ? 2.4 : heavy ? 1.8 : 1.5}
       strokeLinecap="round"
       strokeLinejoin="round"
       aria-hidden="true"

@@ -1,1 +1,229 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// One run, with everything on record: its way, its prompt as rendered, what was said, each step, the error, the deliveries.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import { placeRun } from "../api/cache";
+import { Refusal, sentenceOf } from "../api/client";
+import { cancelRun, listMessages } from "../api/operations";
+import { isOver, useJob, useMyZone, useRun } from "../api/queries";
+import type { Run, Step } from "../api/types";
+import { MessageView } from "../chat/MessageView";
+import { Blank, Failed, Loading } from "../parts/Blank";
+import { Fact, Facts } from "../parts/Facts";
+import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
+import { Icon } from "../parts/Icon";
+import { complain, toast } from "../parts/toasts";
+import { outcomeOf, plural, triggerWord } from "../parts/words";
+import { Link, pathTo } from "../router";
+import { durationOf, stampOf } from "../time/format";
+import { nowMs } from "../time/clock";
+import { Stamp } from "../time/Time";
+import { Journey } from "./Journey";
+
+export default function RunPage({ runId }: { runId: string }) {
+  const { data: run, error, isPending, refetch } = useRun(runId);
+  useEffect(() => {
+    document.title = run ? `${run.job_name}, run · Homing` : "Homing";
+  }, [run]);
+  if (isPending)
+    return (
+      <div className="page">
+        <Loading rows={6} />
+      </div>
+    );
+  if (error instanceof Refusal && error.status === 404)
+    return (
+      <Blank icon="clock" title="There is no such run">
+        Runs are kept for some months.{" "}
+        <Link to="/automations" className="link">
+          Show the automations
+        </Link>
+      </Blank>
+    );
+  if (!run) return <Failed error={error} again={() => void refetch()} />;
+  return <Whole run={run} />;
+}
+
+function Whole({ run }: { run: Run }) {
+  const job = useJob(run.job_id).data;
+  const mine = useMyZone();
+  const zone = job?.schedule.tz ?? mine;
+  return (
+    <div className="page">
+      <Link to={pathTo.job(run.job_id)} className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
+        <Icon name="back" size={14} /> {run.job_name}
+      </Link>
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <Glyph shape={shapeOfRun(run.state)} size={15} />
+        <h1>{outcomeOf(run)}</h1>
+        <span className="text-mute">
+          <Stamp at={run.scheduled_for} zone={zone} seconds />
+        </span>
+        {!isOver(run) && <CancelButton run={run} />}
+      </header>
+      {run.summary && <p className="mt-2 max-w-[44rem] text-mute">{run.summary}</p>}
+      <div className="mt-7">
+        <Journey run={run} zone={zone} />
+      </div>
+      {run.error && (
+        <Part title="What went wrong">
+          <pre className="overflow-x-auto rounded-md bg-bad-tint px-4 py-3 font-mono text-[0.87rem] whitespace-pre-wrap text-bad" tabIndex={0} aria-label="Error">
+            {run.error}
+          </pre>
+        </Part>
+      )}
+      {run.opening_seq !== null && (
+        <Part title="In the conversation">
+          <Slice run={run} zone={zone} />
+        </Part>
+      )}
+      {run.steps && run.steps.length > 0 && (
+        <Part title="Steps">
+          <Steps steps={run.steps} />
+        </Part>
+      )}
+      {run.deliveries && run.deliveries.length > 0 && (
+        <Part title="Deliveries">
+          <ul className="border-t">
+            {run.deliveries.map((delivery) => (
+              <li key={delivery.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-2">
+                <Glyph shape={shapeOfDelivery(delivery.state)} label={delivery.state} className="translate-y-px" />
+                <span className="[overflow-wrap:anywhere]">{delivery.address}</span>
+                <span className="text-mute">{plural(delivery.attempts, "attempt")}</span>
+                {delivery.error && <span className="text-bad">{delivery.error}</span>}
+                <Link to="/deliveries" className="link ml-auto">
+                  Deliveries
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </Part>
+      )}
+      {run.prompt && (
+        <Part title="Prompt as rendered">
+          <pre className="max-h-[28rem] overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Prompt as rendered">
+            {run.prompt}
+          </pre>
+          {run.prompt_ref && (
+            <p className="mt-1 text-[0.83rem] text-mute [overflow-wrap:anywhere]">
+              {run.prompt_ref.id}, version {run.prompt_ref.version}, {run.prompt_ref.sha256.slice(0, 12)}
+            </p>
+          )}
+        </Part>
+      )}
+      <Part title="On record">
+        <Record run={run} zone={zone} />
+      </Part>
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="mt-8">
+      <h2 className="mb-2">{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function CancelButton({ run }: { run: Run }) {
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  async function cancel() {
+    setAsked(true);
+    try {
+      placeRun(client, await cancelRun(run.id));
+      toast({ text: `Cancelling: ${run.job_name}` });
+    } catch (error) {
+      complain(error);
+      setAsked(false);
+    }
+  }
+  return (
+    <button type="button" className="button ml-auto" data-look="bad" disabled={asked} onClick={() => void cancel()}>
+      <Icon name="stop" size={14} /> {asked ? "Cancelling" : "Cancel run"}
+    </button>
+  );
+}
+
+const nowhere = () => undefined;
+
+function Slice({ run, zone }: { run: Run; zone: string }) {
+  const from = run.opening_seq ?? 0;
+  const until = run.closing_seq ?? from + 20;
+  const slice = useQuery({
+    queryKey: ["slice", run.session_key, from, run.closing_seq],
+    queryFn: () => listMessages(run.session_key, { after: from - 1, limit: Math.min(200, until - from + 1) }),
+  });
+  if (slice.isPending) return <Loading rows={2} />;
+  if (slice.isError) return <p className="text-mute">{sentenceOf(slice.error)}</p>;
+  const messages = slice.data.items.filter((message) => message.turn_id === run.turn_id || message.seq === from || message.seq === run.closing_seq);
+  return (
+    <div className="border-y">
+      {messages.map((message, index) => (
+        <MessageView key={message.seq} message={message} zone={zone} follows={index > 0} cardOf={nowhere} marked={false} />
+      ))}
+      <p className="py-2">
+        <Link to={pathTo.message(run.session_key, from)} className="link text-[0.93rem]">
+          Show in the conversation
+        </Link>
+      </p>
+    </div>
+  );
+}
+
+function Steps({ steps }: { steps: Step[] }) {
+  const longest = Math.max(1, ...steps.map((step) => step.duration_ms ?? 0));
+  return (
+    <ol className="border-t">
+      {steps.map((step) => (
+        <li key={step.n} className="grid grid-cols-[auto_minmax(0,1fr)_5rem] items-center gap-x-3 border-b py-1.5 sm:grid-cols-[auto_12rem_minmax(0,1fr)_5rem]">
+          <Icon name={step.kind === "model" ? "spark" : "tool"} size={15} className="text-mute" />
+          <span className="min-w-0 truncate">
+            <span className="sr-only">{step.kind === "model" ? "Model call: " : "Tool call: "}</span>
+            {step.name}
+          </span>
+          <span className="hidden h-1.5 sm:block" aria-hidden="true">
+            <span className="block h-full min-w-px rounded-full bg-edge" style={{ width: `${((step.duration_ms ?? 0) / longest) * 100}%` }} />
+          </span>
+          <span className="text-right text-mute">{step.duration_ms !== null ? durationOf(step.duration_ms) : "begun"}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Record({ run, zone }: { run: Run; zone: string }) {
+  return (
+    <Facts>
+      <Fact name="Trigger">{triggerWord[run.trigger]}</Fact>
+      {run.attempt > 1 && <Fact name="Attempts">{run.attempt}</Fact>}
+      {run.missed_count !== null && (
+        <Fact name="Missed">
+          {plural(run.missed_count, "time")}
+          {run.missed_until && `, until ${stampOf(Date.parse(run.missed_until), zone, nowMs())} ${zone}`}
+        </Fact>
+      )}
+      {run.usage && (run.usage.input_tokens > 0 || run.usage.output_tokens > 0) && (
+        <Fact name="Tokens">
+          {run.usage.input_tokens.toLocaleString("en-GB")} in, {run.usage.output_tokens.toLocaleString("en-GB")} out
+        </Fact>
+      )}
+      <Fact name="Conversation">
+        <Link to={pathTo.chat(run.session_key)} className="link">
+          {run.session_key}
+        </Link>
+      </Fact>
+      {run.variables && Object.keys(run.variables).length > 0 && (
+        <Fact name="Variables">
+          <pre className="overflow-x-auto font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Variables">
+            {JSON.stringify(run.variables, null, 2)}
+          </pre>
+        </Fact>
+      )}
+      <Fact name="Id">
+        <code className="font-mono text-[0.9em]">{run.id}</code>
+      </Fact>
+    </Facts>
+  );
+}

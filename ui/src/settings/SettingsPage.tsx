@@ -1,1 +1,217 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// What this person and this server are set to. What belongs to the server's environment is shown, not changed.
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { keys } from "../api/cache";
+import { tellSignedOut } from "../api/client";
+import { listMemories, removeMemory, signOut, updateMe } from "../api/operations";
+import { useMe, useStatus } from "../api/queries";
+import { canNotify, notifying, turnNotify } from "../chat/notify";
+import { Loading } from "../parts/Blank";
+import { Fact, Facts } from "../parts/Facts";
+import { complain, toast } from "../parts/toasts";
+import { ZoneField } from "../parts/ZoneField";
+import { browserZone, knownZone } from "../time/format";
+import { Relative, Stamp } from "../time/Time";
+import { Addresses } from "./Addresses";
+import { ModelHelp } from "./ModelHelp";
+import { Tokens } from "./Tokens";
+
+export default function SettingsPage() {
+  return (
+    <div className="page !max-w-[46rem]">
+      <h1>Settings</h1>
+      <Part title="Model">
+        <Model />
+      </Part>
+      <Part title="Time zone">
+        <MyZone />
+      </Part>
+      <Part title="Look">
+        <Theme />
+      </Part>
+      <Part title="Notifications">
+        <Notify />
+      </Part>
+      <Part title="Addresses">
+        <Addresses />
+      </Part>
+      <Part title="Memory">
+        <Memories />
+      </Part>
+      <Part title="Tokens">
+        <Tokens />
+      </Part>
+      <Part title="Server">
+        <Server />
+      </Part>
+      <SignOut />
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="mt-7 border-t pt-4">
+      <h2 className="mb-3 !text-[0.93rem] !text-ink">{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function Model() {
+  const status = useStatus().data;
+  return status ? <ModelHelp status={status} /> : <Loading rows={1} />;
+}
+
+function MyZone() {
+  const client = useQueryClient();
+  const me = useMe().data;
+  const [zone, setZone] = useState<string | null>(null);
+  if (!me) return <Loading rows={1} />;
+  const shown = zone ?? me.timezone ?? browserZone;
+  const changed = shown !== me.timezone && knownZone(shown);
+
+  async function save(next: string) {
+    try {
+      client.setQueryData(keys.me, await updateMe({ timezone: next }));
+      setZone(null);
+      toast({ text: `Your time zone is ${next}` });
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  return (
+    <form
+      className="flex flex-wrap items-start gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save(shown);
+      }}
+    >
+      <div className="w-full max-w-[20rem]">
+        <ZoneField label="Yours" value={shown} onChange={setZone} hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs." />
+      </div>
+      <div className="flex gap-2 pt-[1.6rem]">
+        <button type="submit" className="button" disabled={!changed}>
+          Save
+        </button>
+        {me.timezone !== browserZone && (
+          <button type="button" className="button" data-look="plain" onClick={() => void save(browserZone)}>
+            Use {browserZone}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+const themes = [
+  ["system", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+] as const;
+
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem("homing.theme") ?? "system");
+  function choose(next: string) {
+    setTheme(next);
+    if (next === "system") {
+      localStorage.removeItem("homing.theme");
+      delete document.documentElement.dataset.theme;
+    } else {
+      localStorage.setItem("homing.theme", next);
+      document.documentElement.dataset.theme = next;
+    }
+  }
+  return (
+    <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
+      <legend className="sr-only">Theme</legend>
+      {themes.map(([value, name]) => (
+        <label key={value} className="flex items-center gap-2">
+          <input type="radio" name="theme" className="size-4 accent-(--color-accent)" checked={theme === value} onChange={() => choose(value)} />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Notify() {
+  const [on, setOn] = useState(notifying);
+  if (!canNotify()) return <p className="text-mute">This browser has no notifications.</p>;
+  return (
+    <label className="flex items-center gap-2.5">
+      <input type="checkbox" className="size-4 accent-(--color-accent)" checked={on} onChange={(event) => void turnNotify(event.target.checked).then(setOn)} />
+      Tell me about reminders and scheduled answers while this tab is in the background
+    </label>
+  );
+}
+
+function Memories() {
+  const client = useQueryClient();
+  const list = useQuery({ queryKey: ["memories"], queryFn: () => listMemories() });
+  const zone = useMe().data?.timezone ?? browserZone;
+
+  async function forget(id: string) {
+    try {
+      await removeMemory(id);
+      await client.invalidateQueries({ queryKey: ["memories"] });
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  if (list.isPending) return <Loading rows={1} />;
+  if (!list.data || list.data.items.length === 0) return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
+  return (
+    <ul className="border-t">
+      {list.data.items.map((memory) => (
+        <li key={memory.id} className="flex items-baseline gap-3 border-b py-1.5">
+          <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{memory.text}</span>
+          <Relative at={memory.created_at} zone={zone} className="text-[0.87rem] text-mute" />
+          <button type="button" className="link text-[0.9rem]" aria-label={`Forget: ${memory.text}`} onClick={() => void forget(memory.id)}>
+            Forget
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Server() {
+  const status = useStatus().data;
+  if (!status) return <Loading rows={2} />;
+  const { scheduler } = status;
+  return (
+    <Facts>
+      <Fact name="Version">{status.version}</Fact>
+      <Fact name="Database">{status.database}</Fact>
+      <Fact name="Time zone">{status.timezone}</Fact>
+      <Fact name="Scheduler">{scheduler.enabled ? `on, ${scheduler.workers} ${scheduler.workers === 1 ? "worker" : "workers"}` : "off: nothing fires"}</Fact>
+      {scheduler.next_wake_at && (
+        <Fact name="Next wake">
+          <Stamp at={scheduler.next_wake_at} zone={status.timezone} seconds />
+        </Fact>
+      )}
+    </Facts>
+  );
+}
+
+function SignOut() {
+  async function leave() {
+    try {
+      await signOut();
+      tellSignedOut();
+    } catch (error) {
+      complain(error);
+    }
+  }
+  return (
+    <div className="mt-7 border-t pt-4">
+      <button type="button" className="button" onClick={() => void leave()}>
+        Sign out
+      </button>
+    </div>
+  );
+}

@@ -1,1 +1,221 @@
-export default function P(_: Record<string, unknown>) { return null; }
+// The week as a timetable: what ran, with how it went, and what is to come, in the zone one chooses.
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { keys } from "../api/cache";
+import { listRuns } from "../api/operations";
+import { flat, useMyZone, useUpcoming } from "../api/queries";
+import { Blank, Failed, Loading } from "../parts/Blank";
+import { Glyph } from "../parts/Glyph";
+import { Icon } from "../parts/Icon";
+import { useMedia } from "../parts/useMedia";
+import { ZoneField } from "../parts/ZoneField";
+import { Link, pathTo, setSearch, useSearch } from "../router";
+import { useNow } from "../time/clock";
+import { addDays, browserZone, clockOf, dateKey, dayOf, knownZone, partsOf, spanOf, two } from "../time/format";
+import { Zone } from "../time/Time";
+import { type Day, type Item, daysFrom, fold, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
+
+const MOST_PAGES = 5;
+
+export default function WeekPage() {
+  const search = useSearch();
+  const mine = useMyZone();
+  const wanted = search.get("tz") ?? "";
+  const zone = wanted !== "" && knownZone(wanted) ? wanted : mine;
+  const now = useNow(60_000);
+  const monday = search.get("week") ?? mondayOf(now, zone);
+  const days = useMemo(() => daysFrom(monday, zone), [monday, zone]);
+  const { items, runs, upcoming } = useItems(days, zone, now);
+  const wide = useMedia("(min-width: 64rem)");
+  const today = dateKey(now, zone);
+
+  return (
+    <div className="page !max-w-none">
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <h1>Week</h1>
+        <p className="text-mute">
+          {dayOf(days[0]?.from ?? 0, zone)} to {dayOf(days[6]?.from ?? 0, zone)} {monday.slice(0, 4)} <Zone name={zone} />
+        </p>
+        <div className="ml-auto flex items-center gap-1">
+          <button type="button" className="icon-button" aria-label="Week before" onClick={() => setSearch({ week: addDays(monday, -7) })}>
+            <Icon name="back" />
+          </button>
+          <button type="button" className="button" onClick={() => setSearch({ week: null })}>
+            This week
+          </button>
+          <button type="button" className="icon-button" aria-label="Week after" onClick={() => setSearch({ week: addDays(monday, 7) })}>
+            <Icon name="forward" />
+          </button>
+          <ZoneChoice zone={zone} mine={mine} wanted={wanted} />
+        </div>
+      </header>
+      <Legend />
+      {(runs.isPending || upcoming.isPending) && <Loading rows={6} />}
+      {runs.isError && <Failed error={runs.error} again={() => void runs.refetch()} />}
+      {upcoming.isError && !runs.isError && <Failed error={upcoming.error} again={() => void upcoming.refetch()} />}
+      {runs.isSuccess && upcoming.isSuccess && items.length === 0 && (
+        <Blank icon="week" title="Nothing ran, and nothing is planned, in this week">
+          <Link to="/automations/new" className="link">
+            Make an automation
+          </Link>
+        </Blank>
+      )}
+      {items.length > 0 && (wide ? <Grid days={days} items={items} zone={zone} today={today} now={now} /> : <Agenda days={days} items={items} zone={zone} today={today} />)}
+      {runs.hasNextPage && !runs.isFetchingNextPage && <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>}
+    </div>
+  );
+}
+
+function useItems(days: Day[], zone: string, now: number) {
+  const from = new Date(days[0]?.from ?? 0).toISOString();
+  const to = new Date(days[6]?.to ?? 0).toISOString();
+  const runs = useInfiniteQuery({
+    queryKey: [...keys.runs, { from, to }],
+    queryFn: ({ pageParam }) => listRuns({ from, to, limit: 200, cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = runs;
+  const pages = runs.data?.pages.length ?? 0;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && pages < MOST_PAGES) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, pages, fetchNextPage]);
+  const upcoming = useUpcoming(from, to);
+  const items = useMemo(() => {
+    const past = flat(runs.data).map((run) => itemOfRun(run, zone, pathTo.run(run.id)));
+    const coming = (upcoming.data?.items ?? []).filter((one) => Date.parse(one.at) > now - 60_000).map((one) => itemOfUpcoming(one, zone, pathTo.job(one.job_id)));
+    return [...past, ...coming].filter((item) => item.at >= (days[0]?.from ?? 0) && item.at < (days[6]?.to ?? 0));
+  }, [runs.data, upcoming.data, zone, now, days]);
+  return { items, runs, upcoming };
+}
+
+function ZoneChoice({ zone, mine, wanted }: { zone: string; mine: string; wanted: string }) {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState(zone);
+  const choose = (name: string) => {
+    setText(name);
+    if (knownZone(name)) setSearch({ tz: name === mine ? null : name });
+  };
+  return (
+    <div className="relative">
+      <button type="button" className="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="clock" size={15} /> Zone
+      </button>
+      {open && (
+        <div className="menu absolute right-0 mt-1 w-72 !p-3">
+          <ZoneField label="Show the week in" value={wanted && !knownZone(wanted) ? wanted : text} onChange={choose} />
+          <div className="mt-2 flex flex-wrap gap-2">
+            {[...new Set([mine, browserZone, "UTC"])].map((name) => (
+              <button key={name} type="button" className="link text-[0.9rem]" onClick={() => choose(name)}>
+                {name}
+              </button>
+            ))}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Legend() {
+  return (
+    <p className="mt-3 mb-4 flex flex-wrap gap-x-5 gap-y-1 text-[0.87rem] text-mute" aria-label="Legend">
+      {(["ok", "error", "waiting", "running", "skipped", "cancelled", "coming"] as const).map((shape) => (
+        <span key={shape} className="inline-flex items-center gap-1.5">
+          <Glyph shape={shape} size={11} /> {shape}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+type GridProps = { days: Day[]; items: Item[]; zone: string; today: string; now: number };
+
+/** Hours with something in them are as tall as they need; empty ones are a hairline apart. */
+function Grid({ days, items, zone, today, now }: GridProps) {
+  const hour = partsOf(now, zone).hour;
+  const used = [...new Set([...items.map((item) => item.hour), ...(days.some((day) => day.date === today) ? [hour] : [])])].sort((a, b) => a - b);
+  return (
+    <table className="w-full table-fixed border-collapse">
+      <caption className="sr-only">Runs of the week by hour and day</caption>
+      <thead>
+        <tr className="border-b">
+          <th className="w-14" scope="col">
+            <span className="sr-only">Hour</span>
+          </th>
+          {days.map((day) => (
+            <th key={day.date} scope="col" className={`px-2 pb-1.5 text-left align-bottom ${day.date === today ? "text-accent" : ""}`}>
+              {dayOf(day.from, zone)}
+              <ShiftMark day={day} zone={zone} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {used.map((row) => (
+          <tr key={row} className="border-b">
+            <th scope="row" className="py-1.5 text-left align-top text-[0.83rem] font-normal text-mute">
+              {two(row)}:00
+            </th>
+            {days.map((day) => {
+              const current = day.date === today && row === hour;
+              return (
+                <td key={day.date} className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}>
+                  {current && <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">now {clockOf(now, zone)}</span>}
+                  {fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to)).map((item) => (
+                    <ItemLine key={item.key} item={item} zone={zone} />
+                  ))}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Agenda({ days, items, zone, today }: Omit<GridProps, "now">) {
+  return (
+    <div>
+      {days.map((day) => {
+        const own = fold(items.filter((item) => item.at >= day.from && item.at < day.to));
+        return (
+          <section key={day.date} aria-label={dayOf(day.from, zone)} className="border-t py-2.5">
+            <p className={`flex items-baseline gap-3 font-semibold ${day.date === today ? "text-accent" : ""}`}>
+              {dayOf(day.from, zone)}
+              {day.date === today && <span className="text-[0.83rem] font-normal">today</span>}
+            </p>
+            <ShiftMark day={day} zone={zone} />
+            {own.length === 0 && <p className="text-[0.9rem] text-mute">Nothing</p>}
+            {own.map((item) => (
+              <ItemLine key={item.key} item={item} zone={zone} roomy />
+            ))}
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roomy?: boolean }) {
+  return (
+    <Link to={item.to} title={`${item.name}\n${item.clock} ${zone}\n${item.says}`} className={`flex items-center gap-1.5 rounded px-1 hover:bg-hover ${roomy ? "py-1" : "text-[0.85rem]"}`}>
+      <Glyph shape={item.shape} size={10} label={item.says} />
+      <span className="flex-none text-mute">{item.clock}</span>
+      <span className="truncate">{item.name}</span>
+      {item.count > 1 && <span className="ml-auto flex-none text-[0.83rem] text-mute">×{item.count}</span>}
+    </Link>
+  );
+}
+
+/** A day on which the clocks change says so, and by how much. */
+function ShiftMark({ day, zone }: { day: Day; zone: string }) {
+  if (!day.shift) return null;
+  const forward = day.shift.ms > 0;
+  return (
+    <span className="block text-[0.77rem] font-normal text-wait">
+      {spanOf(day.to - day.from)} day: clocks go {forward ? "forward" : "back"} {spanOf(Math.abs(day.shift.ms))} to {clockOf(day.shift.at, zone)}
+    </span>
+  );
+}

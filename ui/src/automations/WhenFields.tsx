@@ -1,0 +1,168 @@
+// One box for words, four tabs for hands. Below them the next five times, as the server will fire them.
+import { Tabs } from "radix-ui";
+import { useEffect, useRef } from "react";
+import type { Preview } from "../api/types";
+import { Icon } from "../parts/Icon";
+import { ZoneField } from "../parts/ZoneField";
+import { useNow } from "../time/clock";
+import { relativeOf, stampOf } from "../time/format";
+import { type Tab, type Unit, type When, showIn, unitMs } from "./draft";
+import type { Previewed } from "./usePreview";
+
+const tabs: [Tab, string][] = [
+  ["at", "Once"],
+  ["every", "Every"],
+  ["days", "Days"],
+  ["cron", "Cron"],
+];
+const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+type WhenProps = { when: When; setWhen: (when: When) => void; previewed: Previewed; refused: { schedule: string | null; zone: string | null } };
+
+export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
+  const { preview } = previewed;
+  // Words may have named a zone of their own; the tabs go on from there.
+  const zone = when.source === "text" && preview ? preview.timezone : when.zone;
+  const byHand = (changes: Partial<When>) => setWhen({ ...when, source: "tab", text: "", zone, ...changes });
+  const scheduleError = refused.schedule ?? previewed.scheduleError ?? previewed.otherError;
+
+  // Words that were understood are shown in the tabs too, once for each answer.
+  const shown = useRef<Preview | null>(null);
+  useEffect(() => {
+    if (when.source !== "text" || !preview || shown.current === preview) return;
+    shown.current = preview;
+    setWhen({ ...showIn(when, preview.schedule), zone: when.zone });
+  }, [when, preview, setWhen]);
+
+  return (
+    <>
+      <label className="flex flex-col gap-1">
+        <span className="text-[0.87rem] font-semibold">When</span>
+        <input
+          className="field !text-[1.05rem]"
+          placeholder="every weekday at 8"
+          value={when.text}
+          autoComplete="off"
+          spellCheck={false}
+          aria-invalid={scheduleError !== null}
+          aria-describedby="when-says"
+          onChange={(event) => setWhen({ ...when, source: "text", text: event.target.value })}
+        />
+      </label>
+      <div id="when-says" aria-live="polite" className="mt-1 min-h-[1.4rem] text-[0.93rem]">
+        {scheduleError ? <span className="text-bad">{scheduleError}</span> : preview ? <span className="font-semibold">{preview.words}</span> : <span className="text-mute">{previewed.busy ? "Reading" : "“in 10 minutes”, “tomorrow at 9:30”, “every 2 hours”, or choose below"}</span>}
+      </div>
+      <Tabs.Root value={when.tab} onValueChange={(tab) => byHand({ tab: tab as Tab })} className="mt-3">
+        <Tabs.List aria-label="Kind of schedule" className="flex gap-1 border-b">
+          {tabs.map(([tab, name]) => (
+            <Tabs.Trigger key={tab} value={tab} className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-mute hover:text-ink data-[state=active]:border-ink data-[state=active]:font-semibold data-[state=active]:text-ink">
+              {name}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        <div className="py-4">
+          <Tabs.Content value="at" className="flex flex-wrap items-end gap-3">
+            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+              Date
+              <input type="date" className="field !w-auto text-ink" value={when.date} onChange={(event) => byHand({ date: event.target.value })} />
+            </label>
+            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+              Time
+              <input type="time" className="field !w-auto text-ink" value={when.clock} onChange={(event) => byHand({ clock: event.target.value })} />
+            </label>
+          </Tabs.Content>
+          <Tabs.Content value="every" className="flex flex-wrap items-end gap-3">
+            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+              Every
+              <input type="number" min={1} step={1} className="field !w-24 text-ink" value={Number.isNaN(when.amount) ? "" : when.amount} onChange={(event) => byHand({ amount: event.target.valueAsNumber })} />
+            </label>
+            <select aria-label="Unit" className="field !w-auto" value={when.unit} onChange={(event) => byHand({ unit: event.target.value as Unit })}>
+              {Object.keys(unitMs).map((unit) => (
+                <option key={unit}>{unit}</option>
+              ))}
+            </select>
+          </Tabs.Content>
+          <Tabs.Content value="days" className="flex flex-wrap items-end gap-x-5 gap-y-3">
+            <DayPicker days={when.days} onChange={(days) => byHand({ days })} />
+            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+              at
+              <input type="time" className="field !w-auto text-ink" value={when.dayClock} onChange={(event) => byHand({ dayClock: event.target.value })} />
+            </label>
+          </Tabs.Content>
+          <Tabs.Content value="cron">
+            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+              Expression: minute, hour, day, month, weekday; six fields begin with seconds
+              <input className="field font-mono text-ink" value={when.cron} spellCheck={false} autoComplete="off" onChange={(event) => byHand({ cron: event.target.value })} />
+            </label>
+          </Tabs.Content>
+        </div>
+      </Tabs.Root>
+      <div className="max-w-[22rem]">
+        <ZoneField label="Time zone" value={when.zone} onChange={(zone) => setWhen({ ...when, zone })} error={refused.zone ?? previewed.zoneError} />
+      </div>
+      <NextTable preview={preview} busy={previewed.busy} />
+    </>
+  );
+}
+
+function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number[]) => void }) {
+  const toggle = (day: number) => onChange(days.includes(day) ? days.filter((other) => other !== day) : [...days, day]);
+  return (
+    <fieldset>
+      <legend className="pb-1 text-[0.87rem] text-mute">On</legend>
+      <div className="flex flex-wrap gap-1">
+        {dayNames.map((name, index) => {
+          const on = days.includes(index + 1);
+          return (
+            <button key={name} type="button" aria-pressed={on} className={`h-9 w-11 rounded-md border text-[0.9rem] ${on ? "border-ink bg-ink text-paper" : "hover:bg-hover"}`} onClick={() => toggle(index + 1)}>
+              {name}
+            </button>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}
+
+/** The next five, three ways: on the wall there, how far away, and in UTC. */
+function NextTable({ preview, busy }: { preview: Preview | undefined; busy: boolean }) {
+  const now = useNow();
+  return (
+    <div className="mt-4" aria-live="polite" aria-busy={busy}>
+      {preview?.warnings.map((warning) => (
+        <p key={warning} className="mb-2 flex items-start gap-2 text-[0.93rem] text-wait">
+          <Icon name="note" size={15} className="mt-1 flex-none" /> {warning}
+        </p>
+      ))}
+      <table className="w-full border-collapse text-[0.93rem]">
+        <caption className="sr-only">The next five times</caption>
+        <thead>
+          <tr className="border-b text-left text-[0.83rem] text-mute">
+            <th scope="col" className="py-1 pr-3 font-normal">
+              Next, in {preview?.timezone ?? "the zone"}
+            </th>
+            <th scope="col" className="py-1 pr-3 font-normal">
+              From now
+            </th>
+            <th scope="col" className="hidden py-1 font-normal xs:table-cell">
+              UTC
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {Array.from({ length: 5 }, (_, index) => {
+            const at = preview?.next[index];
+            const instant = at ? Date.parse(at) : 0;
+            return (
+              <tr key={index} className="h-8 border-b border-dashed">
+                <td className="pr-3 whitespace-nowrap">{at && preview ? stampOf(instant, preview.timezone, now, instant % 60_000 !== 0) : ""}</td>
+                <td className="pr-3 whitespace-nowrap text-mute">{at ? relativeOf(instant, now) : ""}</td>
+                <td className="hidden whitespace-nowrap text-mute xs:table-cell">{at ? stampOf(instant, "UTC", now, instant % 60_000 !== 0) : ""}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
