@@ -6,9 +6,13 @@ Every method may raise `Lost`: then the turn belongs to another worker, and the 
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
+
+# Names for those who only pass them on: the engine keeps them and knows nothing of their inside.
+History: TypeAlias = Sequence[ModelMessage]
+Response: TypeAlias = ModelResponse
 
 
 @dataclass(frozen=True, kw_only=True)

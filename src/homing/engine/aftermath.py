@@ -112,7 +112,7 @@ def _after_failure(tx: Tx, one: Aftermath) -> None:
 
 
 def _retry_or_pause(tx: Tx, one: Aftermath, line: str) -> None:
-    """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, visible, with the reason."""
+    """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, with the reason."""
     retry = one.job.timing.retry
     again_at = None if one.thought.permanent else retry_after_failure(retry, tx.now())
     if again_at is None:

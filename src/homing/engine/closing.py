@@ -134,7 +134,7 @@ def _lock(tx: Tx, endings: Sequence[Ending]) -> list[_Scene]:
     session_ids = {i for e in endings for i in (e.opened.turn.lane_id, e.opened.turn.session_id)}
     known = sessions.get_many(tx, session_ids)
     parents = {session.parent_id for session in known.values() if session.parent_id is not None}
-    unified = sessions.unified_of(tx, {known[e.opened.turn.session_id].user_id for e in endings}) if parents else set()
+    unified = sessions.unified_of(tx, {e.opened.turn.user_id for e in endings}) if parents else set[int]()
     sessions.lock(tx, session_ids | parents | unified)
     known = sessions.get_many(tx, session_ids | parents)
     held = lanes.hold_many(tx, {turn_id: ending.fence for turn_id, ending in turns.items()})
@@ -211,7 +211,7 @@ def _wall(instant: datetime, zone: ZoneInfo) -> str:
     return f"{instant.astimezone(zone):%H:%M} {zone.key}"
 
 
-def _status_before(tx: Tx, scene: _Scene):  # noqa: ANN202 - Message | None
+def _status_before(tx: Tx, scene: _Scene):
     assert scene.turn.opening_seq is not None
     before = messages.last_visible(tx, scene.session.id, scene.turn.opening_seq)
     same = before is not None and before.kind == "status" and before.job_id == scene.turn.job_id

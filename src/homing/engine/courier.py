@@ -5,22 +5,19 @@ receiver that hangs holds one slot and its own line, nobody else's.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 import structlog
 
 from homing.channels import Channels, Letter, Receipt
 from homing.model.errors import ChannelFailed
-from homing.model.messages import Delivery, Message, retry_at
+from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
-from homing.operations.desk import lane_of
-from homing.settings import Settings
+from homing.operations.desk import House, lane_of
+from homing.operations.shapes.message import message_shape
 from homing.store import Store, Tx, deliveries, lanes, messages, people, sessions
 from homing.store.bell import Ear
 
-ShowMessage: TypeAlias = Callable[[Tx, Message], Mapping[str, object]]
-"""Gives a message as the API shows it."""
+log = structlog.get_logger(__name__)
 
 _BELL = "deliveries"
 _SWEEP_SECONDS = 60.0
@@ -35,9 +32,8 @@ class Courier:
     def __init__(
         self,
         store: Store,
+        house: House,
         channels: Channels,
-        settings: Settings,
-        show: ShowMessage,
         *,
         slots: int = 16,
         ceiling_seconds: float = 15.0,
@@ -46,12 +42,10 @@ class Courier:
         """A ceiling well below `deliveries.ATTEMPT`: an attempt is over before anybody may make the next."""
         self._store = store
         self._channels = channels
-        self._settings = settings
-        self._show = show
+        self._settings = house.settings
         self._slots = slots
         self._ceiling_seconds = ceiling_seconds
         self._grace_seconds = grace_seconds
-        self._log = structlog.get_logger()
 
     async def step(self) -> bool:
         """Try what is due, once; wait for all of it. Say whether there was any."""
@@ -77,8 +71,8 @@ class Courier:
             return _SWEEP_SECONDS
         try:
             taken, pause = await self._store.write(lambda tx: _take(tx, free))
-        except Exception:  # noqa: BLE001 - the rim: a database that is away comes back, and the courier is still there
-            self._log.exception("deliveries could not be taken", action="delivery.take")
+        except Exception:  # the rim: a database that is away comes back, and the courier is still there
+            log.exception("deliveries could not be taken", action="delivery.take")
             return _PAUSE_SECONDS
 
         def leave(task: asyncio.Task[None]) -> None:
@@ -103,8 +97,8 @@ class Courier:
     async def _carry_safely(self, delivery: Delivery) -> None:
         try:
             await self._carry(delivery)
-        except Exception:  # noqa: BLE001 - the rim: nothing was written, so it is tried again under the same id
-            self._log.exception("an attempt could not be written", action="delivery.lost", delivery_id=delivery.id)
+        except Exception:  # the rim: nothing was written, so it is tried again under the same id
+            log.exception("an attempt could not be written", action="delivery.lost", delivery_id=delivery.id)
 
     async def _carry(self, delivery: Delivery) -> None:
         receipt, failure = None, None
@@ -113,7 +107,7 @@ class Courier:
         except ChannelFailed as error:
             failure = error
         state = await self._store.write(lambda tx: self._finish(tx, delivery, receipt, failure))
-        self._log.info(
+        log.info(
             "delivery attempted",
             action=f"delivery.{state}",
             delivery_id=delivery.id,
@@ -126,7 +120,7 @@ class Courier:
     async def _send(self, delivery: Delivery) -> Receipt:
         if delivery.attempts > self._settings.delivery_attempts:
             raise ChannelFailed("The last attempt broke off without an answer.", permanent=True)
-        letter = await self._store.read(lambda tx: self._write_letter(tx, delivery))
+        letter = await self._store.read(lambda tx: _write_letter(tx, delivery))
         name = channel_of(delivery.address)
         channel = self._channels.get(name)
         if channel is None:
@@ -140,30 +134,8 @@ class Courier:
         except TimeoutError as error:
             raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
         except Exception as error:  # a broken channel is a failure like any other, and never a success
-            self._log.exception("a channel broke", action="delivery.broken", delivery_id=delivery.id, channel=name)
+            log.exception("a channel broke", action="delivery.broken", delivery_id=delivery.id, channel=name)
             raise ChannelFailed(f"The channel {name} broke ({type(error).__name__}); see the server's log.") from error
-
-    def _write_letter(self, tx: Tx, delivery: Delivery) -> Letter:
-        session = sessions.get(tx, delivery.session_id)
-        if session.deleted_at is not None:
-            raise ChannelFailed("The session was deleted before this was sent.", permanent=True)
-        if not _may_send(tx, session, delivery.address):
-            raise ChannelFailed(
-                f"This session may not send to {delivery.address}: it is neither one of its addresses nor granted.",
-                permanent=True,
-            )
-        message = messages.get(tx, delivery.session_id, delivery.seq)
-        if message is None:
-            raise ChannelFailed("The message is gone.", permanent=True)
-        return Letter(
-            delivery_id=delivery.id,
-            address=delivery.address,
-            session_key=delivery.session_key,
-            text=message.text,
-            message=self._show(tx, message),
-            job_id=message.job_id,
-            created_at=message.created_at,
-        )
 
     def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:
         session = sessions.get(tx, delivery.session_id)
@@ -189,6 +161,30 @@ def _take(tx: Tx, free: int) -> tuple[list[Delivery], float]:
     if due is None or len(taken) == free:
         return taken, _SWEEP_SECONDS
     return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), _SWEEP_SECONDS)
+
+
+def _write_letter(tx: Tx, delivery: Delivery) -> Letter:
+    session = sessions.get(tx, delivery.session_id)
+    if session.deleted_at is not None:
+        raise ChannelFailed("The session was deleted before this was sent.", permanent=True)
+    if not _may_send(tx, session, delivery.address):
+        raise ChannelFailed(
+            f"This session may not send to {delivery.address}: it is neither one of its addresses nor granted.",
+            permanent=True,
+        )
+    message = messages.get(tx, delivery.session_id, delivery.seq)
+    if message is None:
+        raise ChannelFailed("The message is gone.", permanent=True)
+    return Letter(
+        delivery_id=delivery.id,
+        address=delivery.address,
+        session_key=delivery.session_key,
+        text=message.text,
+        # Without its deliveries: a receiver has no business with the other addresses.
+        message=message_shape(message).plain(),
+        job_id=message.job_id,
+        created_at=message.created_at,
+    )
 
 
 def _may_send(tx: Tx, session: Session, address: str) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from homing.agent.history import dump_response, load_response
-from homing.agent.journal import KeptStep, LiveStep, LiveText, ToolCall
+from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
 from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.model.errors import Lost
@@ -12,7 +12,6 @@ from homing.model.messages import NewMessage
 from homing.model.turns import Step, may_inject
 from homing.store import Store, Tx, lanes, sessions, steps
 from homing.store.steps import Done
-
 
 QUIET = "nothing_to_report"
 
@@ -43,9 +42,9 @@ class Keeper:
     def may_call(self) -> bool:
         return self.claim.alive()
 
-    async def model_done(self, response: "object", *, name: str, duration_ms: int) -> None:
-        usage = response.usage  # type: ignore[attr-defined] # the agent's own type, opaque here
-        result = dump_response(response)  # type: ignore[arg-type]
+    async def model_done(self, response: Response, *, name: str, duration_ms: int) -> None:
+        usage = response.usage
+        result = dump_response(response)
         n = self._next()
 
         def work(tx: Tx) -> None:

@@ -1,7 +1,7 @@
 """The lane's seam: one function that opens a lane's head, or takes up its open turn; thinks; closes.
 
-It may be called at any time, for any session, by anyone: a wrong call costs one row read. It knows no slots, no picking, no
-renewal and no bell.
+It may be called at any time, for any session, by anyone: a wrong call costs one row read. It knows no slots, no
+picking, no renewal and no bell.
 """
 
 import asyncio
@@ -98,7 +98,7 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
         raise
     except Failed as error:
         return thoughts.failed(error, "".join(traceback.format_exception(error)))
-    except Exception as error:  # the rim of a turn: whatever broke, the lane goes on and the record has the story
+    except Exception as error:  # noqa: BLE001 - the rim of a turn: the lane goes on, the record has the story
         return thoughts.broken("".join(traceback.format_exception(error)))
 
 

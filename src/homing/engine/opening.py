@@ -1,4 +1,4 @@
-"""Open: the head of a free lane becomes a running turn, with its opening, its run and its prompt, in one transaction."""
+"""Open: the head of a free lane becomes a running turn, with its opening, run and prompt, in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -120,12 +120,12 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
             {
                 "b_id": plan.run.id, "b_turn": plan.turn_id, "b_seq": new.opening_seq,
                 "b_rev": marks[plan.run.session_id].rev,
-                "b_prompt_id": plan.rendered and plan.rendered.id, "b_prompt_version": plan.rendered and plan.rendered.version,
-                "b_prompt_sha256": plan.rendered and plan.rendered.sha256, "b_prompt": new.prompt,
+                "b_prompt_id": plan.rendered.id, "b_prompt_version": plan.rendered.version,
+                "b_prompt_sha256": plan.rendered.sha256, "b_prompt": new.prompt,
                 "b_variables": dict(plan.variables),
             }
             for plan, new in zip(plans, new_turns, strict=True)
-            if plan.run is not None
+            if plan.run is not None and plan.rendered is not None
         ],
     )  # fmt: skip
     opened = [_opened(plan, new, now) for plan, new in zip(plans, new_turns, strict=True)]

@@ -23,7 +23,9 @@ Somebody asked to run it now.
 This is another try: the last one failed.
 {%- endif %}
 {%- if last_status %}
-Its last run: {{ last_status }}{% if last_run_at %}, {{ last_run_at }}{% endif %}{% if last_error %} ({{ last_error }}){% endif %}.
+Its last run: {{ last_status }}
+{%- if last_run_at %}, {{ last_run_at }}{% endif %}
+{%- if last_error %} ({{ last_error }}){% endif %}.
 {%- endif %}
 {%- if quiet %}
 If there is no news, call nothing_to_report and write no answer.
@@ -67,7 +69,7 @@ _TEMPLATES: Mapping[str, tuple[int, str]] = {
 
 
 @cache
-def _compiled(name: str):  # noqa: ANN202 - Jinja's own template type
+def _compiled(name: str):
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
     return environment.from_string(_TEMPLATES[name][1])
 

@@ -15,6 +15,7 @@ from homing.engine.claims import Claim
 from homing.engine.lane import Lanes, work_lane
 from homing.model.clock import Clock
 from homing.model.errors import NotReady
+from homing.model.turns import Turn
 from homing.store import Store, Tx, lanes
 
 log = structlog.get_logger(__name__)
@@ -159,7 +160,7 @@ class Runner:
             asked_at = self._clock.monotonic()
             try:
                 async with asyncio.timeout(self._claim_seconds / 3):
-                    turns = await self._store.write(lambda tx: _renew(tx, self.worker_id, claims, self._claim_seconds))
+                    turns = await self._renew(claims)
             except (NotReady, TimeoutError):
                 log.warning("claims could not be renewed", action="renew_failed", claims=len(claims))
                 continue
@@ -173,6 +174,10 @@ class Runner:
                 claim.prolong(asked_at)
                 if turn.cancel_requested_at is not None:
                     claim.stop("cancel")
+
+    async def _renew(self, turn_ids: Collection[str]) -> list[Turn]:
+        span = timedelta(seconds=self._claim_seconds)
+        return await self._store.write(lambda tx: lanes.renew(tx, self.worker_id, turn_ids, tx.now() + span))
 
     async def _watch_cutoffs(self) -> None:
         """Stop our own turns before their claims can have run out, whatever the database does."""
@@ -205,7 +210,3 @@ def pick(tx: Tx, people: int, machines: int, held: Collection[int]) -> Picked:
         next_claim_end=lanes.next_claim_end(tx),
         now=tx.now(),
     )
-
-
-def _renew(tx: Tx, worker_id: str, claims: Collection[str], seconds: float):  # noqa: ANN202 - list[Turn]
-    return lanes.renew(tx, worker_id, claims, tx.now() + timedelta(seconds=seconds))

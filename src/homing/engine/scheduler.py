@@ -3,7 +3,6 @@
 One armed timer: it wakes at the next due instant, at least every 60 s, and at once when jobs change.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -46,7 +45,7 @@ def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
     for job in due:
         try:
             decided.append(_Decided(job=job, verdict=decide(job, now, active=job.id in active)))
-        except Exception as error:  # one bad job never stops a batch: it alone gets the error
+        except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             _schedule_error(tx, job, error, house)
     firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
     skipping = [one for one in decided if one.verdict.skips]
@@ -215,7 +214,7 @@ class Scheduler:
                 self._limit = limit // 2
                 return True
             log.exception("tick failed", action="tick_failed")
-            await self._store.write(lambda tx: self._accuse(tx))
+            await self._store.write(self._accuse)
             moved = 1
         if moved:
             log.info("ticked", action="tick", due=moved)
@@ -231,10 +230,8 @@ class Scheduler:
         ear = self._store.bell.listen("jobs")
         try:
             while True:
-                while await self.step():
-                    await asyncio.sleep(0)
-                await ear.wait(await self._sleep_for())
-                await self._settle()
+                if not await self.step():
+                    await ear.wait(await self._sleep_for())
         finally:
             ear.close()
 
@@ -244,7 +241,3 @@ class Scheduler:
             return LONGEST_SLEEP
         until = (self.next_wake_at - now).total_seconds()
         return min(LONGEST_SLEEP, max(0.0, until))
-
-    async def _settle(self) -> None:
-        """Let a burst of changes become one look."""
-        await asyncio.sleep(0)

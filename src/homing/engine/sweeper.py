@@ -48,10 +48,8 @@ class Sweeper:
         while True:
             try:
                 await self.beat()
-                if since_prune >= PRUNE_SECONDS:
+                if since_prune >= PRUNE_SECONDS and not await self.prune():
                     since_prune = 0.0
-                    while await self.prune():
-                        await asyncio.sleep(0)
             except NotReady:
                 log.warning("the database does not answer", action="sweeper_waits")
             await asyncio.sleep(BEAT_SECONDS)

@@ -6,7 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from homing.agent.history import dump, entry, fit, load, summarise, with_opening
-from homing.agent.journal import Answer, Ask, Tool
+from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.mind import think
 from homing.agent.models import Models
 from homing.engine.keeper import Keeper
@@ -93,13 +93,9 @@ class Thinker:
             memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES),
         )
 
-    async def _history(self, opened: Opened, past: _Past):  # noqa: ANN202 - the agent's own message type
+    async def _history(self, opened: Opened, past: _Past):
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
-        turns = [
-            load(stretch.history) if stretch.history else entry(stretch.message.role, stretch.message.text)
-            for stretch in past.told
-            if stretch.history or stretch.message
-        ]
+        turns = [_shown(stretch) for stretch in past.told]
         kept, dropped = fit(turns, HISTORY_TOKENS)
         context = opened.turn.policy.get("context", "session")
         summary = past.lane.summary if context == "session" else None
@@ -107,9 +103,9 @@ class Thinker:
             summary = await self._fold(opened, past, [m for turn in dropped for m in turn], len(dropped))
         return [message for turn in kept for message in turn], summary
 
-    async def _fold(self, opened: Opened, past: _Past, dropped: "Sequence[object]", count: int) -> str | None:
+    async def _fold(self, opened: Opened, past: _Past, dropped: History, count: int) -> str | None:
         try:
-            text = await summarise(self.models, opened.turn.model, past.lane.summary, dropped)  # type: ignore[arg-type]
+            text = await summarise(self.models, opened.turn.model, past.lane.summary, dropped)
         except Failed:
             # The turn itself will meet the same model and report it; the older turns stay as they are.
             return past.lane.summary
@@ -118,6 +114,13 @@ class Thinker:
             lambda tx: sessions.keep_summary(tx, past.lane.id, text, until, before=past.lane.summary_until)
         )
         return text
+
+
+def _shown(stretch: Told) -> History:
+    if stretch.history is not None:
+        return load(stretch.history)
+    assert stretch.message is not None
+    return entry(stretch.message.role, stretch.message.text)
 
 
 def _topic(opened: Opened) -> str:
@@ -140,12 +143,12 @@ def _facts(opened: Opened, past: _Past) -> dict[str, object]:
 def _instructions(past: _Past, summary: str | None, tools: Sequence[Tool], opened: Opened) -> str:
     parts = [past.agent.instructions, f"It is {_wall(opened.now, past.zone)} for the user."]
     names = {tool.name for tool in tools}
-    for name in ("schedule_task", "cron"):
-        if name in names:
-            parts.append(
-                f"For every reminder, later check or regular task, and whenever you promise to come back, call {name}:"
-                " without it nothing happens. Tell the user the time and zone from its reply."
-            )
+    parts += [
+        f"For every reminder, later check or regular task, and whenever you promise to come back, call {name}:"
+        " without it nothing happens. Tell the user the time and zone from its reply."
+        for name in ("schedule_task", "cron")
+        if name in names
+    ]
     if past.memories:
         facts = "\n".join(f"- {memory.text} ({memory.id})" for memory in past.memories)
         parts.append(f"What you remember about this user that may matter now:\n{facts}")

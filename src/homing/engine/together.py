@@ -1,7 +1,7 @@
 """Group commit: what is asked at the same time is written in one transaction.
 
-Nobody waits for a timer: while one group commits, the next one gathers. A group that fails is halved down to the culprit, so
-that one bad item never takes its neighbours along.
+Nobody waits for a timer: while one group commits, the next one gathers. A group that fails is halved down to the
+culprit, so that one bad item never takes its neighbours along.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Together(Generic[Item, Result]):
     async def _write(self, group: "list[tuple[Item, asyncio.Future[Result]]]") -> None:
         try:
             results = await self._store.write(lambda tx: self._verb(tx, [item for item, _ in group]))
-        except Exception as error:  # whatever it was, exactly the items that cause it get it
+        except Exception as error:  # noqa: BLE001 - whatever it was, exactly the items that cause it get it
             if len(group) == 1:
                 _settle(group[0][1], error)
                 return

@@ -1,8 +1,8 @@
 """One transaction, one plain function.
 
-Verbs are synchronous functions on an open transaction (`Tx`); `Store.write` runs such a function whole in a thread, so a
-transaction pays one thread hop, and cancelling a task can never tear it. SQLite has one writer thread; PostgreSQL a pool.
-Bells that a transaction asks for ring after its commit.
+Verbs are synchronous functions on an open transaction (`Tx`); `Store.write` runs such a function whole in a thread, so
+a transaction pays one thread hop, and cancelling a task can never tear it. SQLite has one writer thread; PostgreSQL a
+pool. Bells that a transaction asks for ring after its commit.
 """
 
 import asyncio
@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
+from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 
 from homing.model.clock import Clock
@@ -21,6 +23,7 @@ from homing.model.errors import Broken, Invalid, NotReady
 from homing.store.bell import Bell, LocalBell, PostgresBell
 
 T = TypeVar("T")
+Row = sa.Row[*tuple[Any, ...]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 8
@@ -28,6 +31,18 @@ _READERS = 4
 _PG_CONNECTIONS = 12
 # deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
 _LOOK_AGAIN = {"40P01", "40001", "55P03"}
+
+
+def columns(row: Row) -> dict[str, Any]:
+    """Read a row by its columns' names."""
+    # SQLAlchemy keeps its public names apart from columns' by an underscore; this one is documented.
+    return cast("dict[str, Any]", row._mapping)  # pyright: ignore[reportPrivateUsage]
+
+
+def insert_new(tx: "Tx", table: sa.Table) -> "postgresql.Insert | sqlite.Insert":
+    """Begin an insert that leaves out what is there already; both dialects spell it alike, but share no base."""
+    fresh = postgresql.insert(table) if tx.postgres else sqlite.insert(table)
+    return fresh.on_conflict_do_nothing()
 
 
 class Tx:
@@ -55,7 +70,7 @@ class Tx:
         micros = self.connection.scalar(sa.text("select (extract(epoch from clock_timestamp()) * 1000000)::bigint"))
         return _EPOCH + timedelta(microseconds=int(micros or 0))
 
-    def rows(self, statement: sa.Executable, many: Sequence[Mapping[str, Any]] | None = None) -> list[sa.Row[Any]]:
+    def rows(self, statement: sa.Executable, many: Sequence[Mapping[str, Any]] | None = None) -> list[Row]:
         """Execute, once or for each of many, and read all rows."""
         if many is None:
             return list(self.connection.execute(statement).all())
@@ -122,7 +137,7 @@ class Store:
                     tx = Tx(connection, self.clock)
                     result = work(tx)
                 return result, tx.bells
-            except sa.exc.DBAPIError as error:
+            except exc.DBAPIError as error:
                 if not _means_look_again(error) or attempt == _TRIES:
                     raise _named(error) from error
                 # A refusal by the lock manager means: look again, after the other has gone on.
@@ -130,15 +145,18 @@ class Store:
         raise Broken("unreachable")
 
     def _read(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
-        with self.engine.connect() as connection:
-            if self.postgres:
-                connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            else:
-                connection = connection.execution_options(homing_read=True)
+        # One look at one state: PostgreSQL needs to be told; SQLite must not ask for the write lock.
+        options = (
+            {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            if self.postgres
+            else {"homing_read": True}
+        )
+        with self.engine.connect() as fresh:
+            connection = fresh.execution_options(**options)
             try:
                 tx = Tx(connection, self.clock)
                 return work(tx), set()
-            except sa.exc.DBAPIError as error:
+            except exc.DBAPIError as error:
                 raise _named(error) from error
             finally:
                 connection.rollback()
@@ -159,23 +177,23 @@ def read_url(url: str) -> URL:
             )
 
 
-def _means_look_again(error: sa.exc.DBAPIError) -> bool:
+def _means_look_again(error: exc.DBAPIError) -> bool:
     state = getattr(error.orig, "sqlstate", None)
     if state in _LOOK_AGAIN:
         return True
     return error.orig.__class__.__name__ == "OperationalError" and "database is locked" in str(error.orig)
 
 
-def _named(error: sa.exc.DBAPIError) -> Exception:
+def _named(error: exc.DBAPIError) -> Exception:
     """A database that cannot be reached is somebody's to start, not a bug."""
-    if isinstance(error, sa.exc.OperationalError) or error.connection_invalidated:
+    if isinstance(error, exc.OperationalError) or error.connection_invalidated:
         return NotReady(f"The database did not answer: {str(error.orig).strip().splitlines()[0]}")
     return error
 
 
 def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
-        engine = sa.create_engine(
+        return sa.create_engine(
             url,
             pool_size=_PG_CONNECTIONS,
             max_overflow=2,
@@ -184,7 +202,6 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
             connect_args={"prepare_threshold": None, "connect_timeout": 5},
             isolation_level="READ COMMITTED",
         )
-        return engine
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(
@@ -211,6 +228,6 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
         reading = connection.get_execution_options().get("homing_read", False)
         connection.exec_driver_sql("begin" if reading else "begin immediate")
 
-    sa.event.listen(engine, "connect", on_connect)
-    sa.event.listen(engine, "begin", on_begin)
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", on_begin)
     return engine

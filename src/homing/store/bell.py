@@ -1,7 +1,7 @@
 """The bell says "look now". A lost ring costs time, never work: whoever listens also looks by itself now and then.
 
-Topics: `jobs`, `lanes`, `cancels`, `deliveries`, `session:<id>`, `user:<id>`. Live words (an answer being written) go the
-same way with a payload; nothing of them is kept.
+Topics: `jobs`, `lanes`, `cancels`, `deliveries`, `session:<id>`, `user:<id>`. Live words (an answer being written) go
+the same way with a payload; nothing of them is kept.
 """
 
 import asyncio

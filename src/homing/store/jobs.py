@@ -39,7 +39,7 @@ def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
 
 
 def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
-    """Write the next due instant of jobs just taken. Keys: b_id, b_due, b_next, b_queued, b_rev, b_retry, b_retry_of."""
+    """Write the next due instant of jobs just taken. Keys: b_id, b_next, b_queued, b_rev, b_retry, b_retry_of."""
     if moved:
         tx.run(
             sa.update(t.job)
@@ -181,25 +181,20 @@ def count_living(tx: Tx, user_id: str) -> int:
     )[0][0]
 
 
-def status_condition(status: str) -> sa.ColumnElement[bool]:
-    """Spell `Job.status` as a condition; a test holds the two together."""
-    c = t.job.c
-    match status:
-        case "paused":
-            return c.disabled_by == "person"
-        case "done":
-            return c.disabled_by == "done"
-        case "attention":
-            return sa.or_(c.disabled_by == "engine", sa.and_(c.enabled, c.last_status == "error"))
-        case _:
-            return sa.and_(c.enabled, sa.func.coalesce(c.last_status, "") != "error")
+def has_room(tx: Tx, user_id: str, most: int) -> bool:
+    """Say whether a user may have one more job. The rough count by index alone is nearly always enough."""
+    rows = sa.select(t.job.c.n).where(t.job.c.user_id == user_id).limit(most).subquery()
+    rough = tx.rows(sa.select(sa.func.count()).select_from(rows))[0][0]
+    return rough < most or count_living(tx, user_id) < most
 
 
-def count_by_status(tx: Tx, user_id: str | None) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for status in ("active", "paused", "attention", "done"):
-        where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system", status_condition(status)]
-        if user_id is not None:
-            where.append(t.job.c.user_id == user_id)
-        counts[status] = tx.rows(sa.select(sa.func.count()).select_from(t.job).where(*where))[0][0]
-    return counts
+def remove_bound(tx: Tx, session_id: int, *, rev: int) -> None:
+    """Remove every job of a session that is being deleted; there is no way back."""
+    now = tx.now()
+    tx.run(
+        sa.update(t.job)
+        .where(t.job.c.session_id == session_id, t.job.c.removed_at.is_(None))
+        .values(removed_at=now, updated_at=now, next_run_at=None, disabled_until=None, undo=None, retry=0,
+                retry_of=None, rev=rev, revision=t.job.c.revision + 1)
+    )  # fmt: skip
+    tx.ring("jobs")

@@ -1,7 +1,7 @@
 """Lanes: who waits, who is next, who is in. One open turn a lane, and the index says so too.
 
-The caller locks the lane's session first (`sessions.lock`), then reads here: every verb repeats its condition on the row it
-takes.
+The caller locks the lane's session first (`sessions.lock`), then reads here: every verb repeats its condition on the
+row it takes.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -398,7 +398,7 @@ def running_by_user(tx: Tx) -> dict[str, int]:
         .where(t.turn.c.state != "closed", t.turn.c.source != "person")
         .group_by(t.turn.c.user_id)
     )
-    return {user_id: count for user_id, count in rows}
+    return dict(rows)
 
 
 def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
@@ -440,7 +440,7 @@ def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:
         .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
         .group_by(t.inbound.c.lane_id)
     )
-    return {lane_id: count for lane_id, count in rows}
+    return dict(rows)
 
 
 def injectable(tx: Tx, turn: Turn) -> list[Inbound]:
@@ -499,3 +499,36 @@ def inbound_by_id(tx: Tx, inbound_id: str) -> Inbound | None:
 def inbound_of_turn(tx: Tx, turn_id: str) -> list[Inbound]:
     rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.turn_id == turn_id).order_by(t.inbound.c.n))
     return [inbound_of(row) for row in rows]
+
+
+def open_turns_of(tx: Tx, lane_ids: Collection[int]) -> dict[int, Turn]:
+    """Read the open turns of lanes."""
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed"))
+    return {turn.lane_id: turn for turn in map(turn_of, rows)}
+
+
+def waiting_sizes(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int]) -> dict[int, int]:
+    """Count what waits for each session in its own lane or a shared one."""
+    c = t.inbound.c
+    rows = tx.rows(
+        sa.select(c.session_id, sa.func.count())
+        .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting", c.session_id.in_(list(session_ids)))
+        .group_by(c.session_id)
+    )
+    return {session_id: count for session_id, count in rows}
+
+
+def waiting_of(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int], limit: int) -> dict[int, list[Inbound]]:
+    """Read what waits for each session, first in line first, at most so much of each."""
+    c = t.inbound.c
+    place = sa.func.row_number().over(partition_by=c.session_id, order_by=(c.line != "people", c.n)).label("place")
+    ranked = (
+        sa.select(*inbound_columns, place)
+        .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting", c.session_id.in_(list(session_ids)))
+        .subquery()
+    )
+    rows = tx.rows(sa.select(ranked).where(ranked.c.place <= limit).order_by(ranked.c.session_id, ranked.c.place))
+    found: dict[int, list[Inbound]] = {}
+    for inbound in map(inbound_of, rows):
+        found.setdefault(inbound.session_id, []).append(inbound)
+    return found

@@ -6,7 +6,7 @@ from homing.model.grams import index_terms, query_terms
 from homing.model.ids import new_id
 from homing.model.memories import Memory
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Row, Tx, columns
 
 _memories = sa.select(t.memory, t.session.c.key.label("session_key")).outerjoin(
     t.session, t.session.c.id == t.memory.c.session_id
@@ -42,7 +42,8 @@ def search(tx: Tx, *, user_id: str, query: str, limit: int) -> list[Memory]:
         )
     else:
         # SQLite: the same terms, quoted for FTS5, ranked by bm25.
-        hits = sa.text("select rowid as hit_n, rank as hit_rank from memory_fts where memory_fts match :wanted").columns(
+        matching = "select rowid as hit_n, rank as hit_rank from memory_fts where memory_fts match :wanted"
+        hits = sa.text(matching).columns(
             sa.column("hit_n", sa.Integer), sa.column("hit_rank", sa.Float)
         ).bindparams(wanted=" OR ".join(f'"{term}"' for term in terms)).subquery("hits")  # fmt: skip
         statement = (
@@ -72,8 +73,8 @@ def get(tx: Tx, *, user_id: str, memory_id: str) -> Memory | None:
     return _memory_of(rows[0]) if rows else None
 
 
-def _memory_of(row: "sa.Row[tuple[object, ...]]") -> Memory:
-    m = row._mapping
+def _memory_of(row: Row) -> Memory:
+    m = columns(row)
     return Memory(
         id=m["id"], user_id=m["user_id"], session_key=m["session_key"], text=m["text"], created_at=m["created_at"]
     )

@@ -11,7 +11,7 @@ from homing.model.ids import new_id
 from homing.model.people import Agent, Role, User
 from homing.store import rows as r
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Row, Tx, columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +125,8 @@ def revoke_secret(tx: Tx, secret: str) -> None:
     tx.run(sa.delete(t.token).where(t.token.c.hash == hash_secret(secret)))
 
 
-def _token_of(row: r.Row) -> Token:
-    m = row._mapping
+def _token_of(row: Row) -> Token:
+    m = columns(row)
     return Token(
         id=m["id"], user_id=m["user_id"], role=m["role"], kind=m["kind"], created_at=m["created_at"],
         expires_at=m["expires_at"],
@@ -167,8 +167,8 @@ def remove_hook(tx: Tx, session_id: int, hook_id: str) -> bool:
     return tx.run(sa.delete(t.hook).where(t.hook.c.session_id == session_id, t.hook.c.id == hook_id)) == 1
 
 
-def _hook_of(row: r.Row) -> Hook:
-    m = row._mapping
+def _hook_of(row: Row) -> Hook:
+    m = columns(row)
     return Hook(id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"])
 
 
@@ -219,8 +219,8 @@ def remove_webhook(tx: Tx, *, user_id: str, webhook_id: str) -> bool:
     )
 
 
-def _webhook_of(row: r.Row) -> Webhook:
-    m = row._mapping
+def _webhook_of(row: Row) -> Webhook:
+    m = columns(row)
     return Webhook(id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"])
 
 

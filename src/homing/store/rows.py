@@ -14,8 +14,7 @@ from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
 from homing.store import tables as t
-
-Row = sa.Row[Any]
+from homing.store.base import Row, columns
 
 _JOB_PLAIN = [
     f.name for f in fields(Job) if f.name not in {"timing", "payload", "session_key"}
@@ -84,7 +83,7 @@ def _timing(row: Mapping[str, Any]) -> Timing:
 
 
 def job_of(row: Row) -> Job:
-    m = row._mapping
+    m = columns(row)
     payload = Payload(
         kind=m["payload_kind"],
         message=m["message"],
@@ -93,12 +92,12 @@ def job_of(row: Row) -> Job:
         timeout_seconds=m["timeout_seconds"],
         context=m["context"],
     )
-    plain = {name: m[name] for name in _JOB_PLAIN}
+    plain: dict[str, Any] = {name: m[name] for name in _JOB_PLAIN}
     return Job(**plain, timing=_timing(m), payload=payload, session_key=m["session_key"])
 
 
 def due_job_of(row: Row) -> DueJob:
-    m = row._mapping
+    m = columns(row)
     return DueJob(
         id=m["id"],
         name=m["name"],
@@ -119,49 +118,55 @@ def due_job_of(row: Row) -> DueJob:
 
 
 def run_of(row: Row) -> Run:
-    m = row._mapping
-    plain = {name: m[name] for name in _RUN_PLAIN}
+    m = columns(row)
+    plain: dict[str, Any] = {name: m[name] for name in _RUN_PLAIN}
     return Run(**plain, job_name=m["job_name"], session_key=m["session_key"], tz=m["tz"])
 
 
 def session_of(row: Row) -> Session:
-    m = row._mapping
+    m = columns(row)
     return Session(**{name: m[name] for name in _SESSION_PLAIN})
 
 
 def turn_of(row: Row) -> Turn:
-    m = row._mapping
-    return Turn(**{name: m[name] for name in _TURN_PLAIN} | {"policy": m["policy"] or {}})
+    m = columns(row)
+    plain: dict[str, Any] = {name: m[name] for name in _TURN_PLAIN} | {"policy": m["policy"] or {}}
+    return Turn(**plain)
 
 
 def inbound_of(row: Row) -> Inbound:
-    m = row._mapping
-    return Inbound(**{name: m[name] for name in _INBOUND_PLAIN} | {"meta": m["meta"] or {}})
+    m = columns(row)
+    plain: dict[str, Any] = {name: m[name] for name in _INBOUND_PLAIN} | {"meta": m["meta"] or {}}
+    return Inbound(**plain)
 
 
 def step_of(row: Row) -> Step:
-    m = row._mapping
-    return Step(**{name: m[name] for name in _STEP_PLAIN} | {"cards": m["cards"] or []})
+    m = columns(row)
+    plain: dict[str, Any] = {name: m[name] for name in _STEP_PLAIN} | {"cards": m["cards"] or []}
+    return Step(**plain)
 
 
 def message_of(row: Row) -> Message:
-    m = row._mapping
-    plain = {name: m[name] for name in _MESSAGE_PLAIN} | {"meta": m["meta"] or {}, "cards": m["cards"] or []}
+    m = columns(row)
+    plain: dict[str, Any] = {name: m[name] for name in _MESSAGE_PLAIN} | {
+        "meta": m["meta"] or {},
+        "cards": m["cards"] or [],
+    }
     return Message(**plain, session_key=m["session_key"])
 
 
 def delivery_of(row: Row) -> Delivery:
-    m = row._mapping
+    m = columns(row)
     return Delivery(**{name: m[name] for name in _DELIVERY_PLAIN}, session_key=m["session_key"])
 
 
 def user_of(row: Row) -> User:
-    m = row._mapping
+    m = columns(row)
     return User(**{f.name: m[f.name] for f in fields(User)})
 
 
 def agent_of(row: Row) -> Agent:
-    m = row._mapping
+    m = columns(row)
     return Agent(
         id=m["id"], name=m["name"], model=m["model"], instructions=m["instructions"], tools=tuple(m["tools"] or ())
     )

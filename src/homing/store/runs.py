@@ -2,15 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from homing.model.messages import Delivery
 from homing.model.runs import ACTIVE, Run, RunState, Trigger
 from homing.store import rows as r
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Tx, insert_new
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +53,7 @@ def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
         }
         for n in runs
     ]  # fmt: skip
-    return {run_id for (run_id,) in tx.rows(_insert(tx).on_conflict_do_nothing().returning(t.run.c.id), rows)}
-
-
-def _insert(tx: Tx) -> Any:
-    if tx.postgres:
-        from sqlalchemy.dialects.postgresql import insert
-
-        return insert(t.run)
-    from sqlalchemy.dialects.sqlite import insert
-
-    return insert(t.run)
+    return {run_id for (run_id,) in tx.rows(insert_new(tx, t.run).returning(t.run.c.id), rows)}
 
 
 def active_jobs(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
@@ -70,7 +61,13 @@ def active_jobs(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
     rows = tx.rows(
         sa.select(t.run.c.job_id, t.run.c.id).where(t.run.c.job_id.in_(list(job_ids)), t.run.c.state.in_(ACTIVE))
     )
-    return {job_id: run_id for job_id, run_id in rows}
+    return dict(rows)
+
+
+def active_runs(tx: Tx, job_ids: Collection[str]) -> dict[str, Run]:
+    """Read the runs of jobs that are queued or running, by job."""
+    rows = tx.rows(r.runs.where(t.run.c.job_id.in_(list(job_ids)), t.run.c.state.in_(ACTIVE)))
+    return {run.job_id: run for run in map(r.run_of, rows)}
 
 
 def last_skip(tx: Tx, job_id: str) -> Run | None:
@@ -93,6 +90,15 @@ def prolong_skip(tx: Tx, run_id: str, *, until: datetime, more: int, rev: int) -
         .values(missed_until=until, missed_count=sa.func.coalesce(t.run.c.missed_count, 1) + more, rev=rev,
                 finished_at=now)
     )  # fmt: skip
+
+
+def shorten_skip(tx: Tx, run_id: str, *, until: datetime, count: int, rev: int) -> None:
+    """Let a skipped stretch end earlier than was asked."""
+    tx.run(
+        sa.update(t.run)
+        .where(t.run.c.id == run_id, t.run.c.state == "skipped")
+        .values(missed_until=until, missed_count=count, rev=rev)
+    )
 
 
 def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
@@ -206,4 +212,42 @@ def count_active(tx: Tx, user_id: str | None) -> dict[str, int]:
     statement = sa.select(t.run.c.state, sa.func.count()).where(t.run.c.state.in_(ACTIVE)).group_by(t.run.c.state)
     if user_id is not None:
         statement = statement.where(t.run.c.user_id == user_id)
-    return {"queued": 0, "running": 0} | {state: count for state, count in tx.rows(statement)}
+    return {"queued": 0, "running": 0} | dict(tx.rows(statement))
+
+
+def covering(tx: Tx, job_id: str, at: datetime, within: timedelta) -> list[Run]:
+    """Find the runs of a job that stand for an instant, or were planned close to it; nearest last."""
+    c = t.run.c
+    rows = tx.rows(
+        r.runs.where(
+            c.job_id == job_id,
+            c.scheduled_for <= at + within,
+            sa.func.coalesce(c.missed_until, c.scheduled_for) >= sa.literal(at - within, t.Instant),
+        )
+        .order_by(c.scheduled_for, c.n)
+        .limit(50)
+    )
+    return [r.run_of(row) for row in rows]
+
+
+def deliveries_of(tx: Tx, run_ids: Collection[str]) -> dict[str, list[Delivery]]:
+    """Read how far the closings of runs got."""
+    rows = tx.rows(
+        r.deliveries.add_columns(t.run.c.id.label("of_run"))
+        .join(t.run, sa.and_(t.run.c.session_id == t.delivery.c.session_id, t.run.c.closing_seq == t.delivery.c.seq))
+        .join(
+            t.message,
+            # An isolated run's closing stands in another session under the same number.
+            sa.and_(
+                t.message.c.session_id == t.delivery.c.session_id,
+                t.message.c.seq == t.delivery.c.seq,
+                t.message.c.run_id == t.run.c.id,
+            ),
+        )
+        .where(t.run.c.id.in_(list(run_ids)))
+        .order_by(t.delivery.c.n)
+    )
+    found: dict[str, list[Delivery]] = {}
+    for row in rows:
+        found.setdefault(row.of_run, []).append(r.delivery_of(row))
+    return found

@@ -8,6 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import exc
 
 from homing.model.errors import Conflict, NotReady
 from homing.store.base import Store
@@ -28,7 +29,7 @@ def upgrade(store: Store) -> tuple[str | None, str]:
             if before != newest:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
-    except sa.exc.OperationalError as error:
+    except exc.OperationalError as error:
         raise NotReady(_cannot_reach(store, error)) from error
     return before, newest
 
@@ -39,7 +40,7 @@ def current(store: Store) -> tuple[str | None, str]:
     try:
         with store.engine.connect() as connection:
             return MigrationContext.configure(connection).get_current_revision(), newest
-    except sa.exc.OperationalError as error:
+    except exc.OperationalError as error:
         raise NotReady(_cannot_reach(store, error)) from error
 
 
@@ -76,7 +77,7 @@ def _refuse_future(version: str | None) -> None:
         )
 
 
-def _cannot_reach(store: Store, error: sa.exc.OperationalError) -> str:
+def _cannot_reach(store: Store, error: exc.OperationalError) -> str:
     reason = str(error.orig).strip().splitlines()[0]
     where = store.url.render_as_string(hide_password=True)
     return f"The database {where} cannot be opened: {reason}. Check HOMING_DATABASE_URL, and that it is running."

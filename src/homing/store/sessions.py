@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from homing.model.messages import NewMessage
 from homing.model.sessions import SCREENS, Session, channel_of, unified_key
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Tx, insert_new
 from homing.store.rows import session_columns, session_of
 
 
@@ -136,7 +136,7 @@ def add(
         "parent_id": parent_id, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1,
         "summary_until": 0,
     }  # fmt: skip
-    statement = _insert(tx).values(values).on_conflict_do_nothing().returning(*session_columns)
+    statement = insert_new(tx, t.session).values(values).returning(*session_columns)
     rows = tx.rows(statement)
     if not rows:
         return None
@@ -146,16 +146,6 @@ def add(
         tx.run(sa.insert(t.address), [{"session_id": session.id, "address": a} for a in own])
     tx.ring(f"session:{session.id}", f"user:{user_id}")
     return session
-
-
-def _insert(tx: Tx):  # noqa: ANN202 - one of two dialects' insert, which share no public base
-    if tx.postgres:
-        from sqlalchemy.dialects.postgresql import insert
-
-        return insert(t.session)
-    from sqlalchemy.dialects.sqlite import insert
-
-    return insert(t.session)
 
 
 def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[str, int]:
@@ -169,7 +159,7 @@ def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[str, in
         if values["key"] not in known
     ]
     if rows:
-        tx.rows(_insert(tx).on_conflict_do_nothing().returning(t.session.c.id), rows)
+        tx.rows(insert_new(tx, t.session).returning(t.session.c.id), rows)
         # Read again: of those refused, somebody else made them meanwhile.
         known = _ids_of(tx, keys)
     return known
@@ -180,7 +170,7 @@ def _ids_of(tx: Tx, keys: Collection[str]) -> dict[str, int]:
         return {}
     c = t.session.c
     rows = tx.rows(sa.select(c.key, c.id).where(c.key.in_(list(keys)), c.deleted_at.is_(None)))
-    return {key: session_id for key, session_id in rows}
+    return dict(rows)
 
 
 def addresses(tx: Tx, session_ids: Collection[int]) -> dict[int, list[str]]:

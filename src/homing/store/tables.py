@@ -355,7 +355,9 @@ run = sa.Table(
     _among("trigger", "trigger", "timer", "catch_up", "manual", "retry"),
     _among("state", "state", "queued", "running", "ok", "error", "skipped", "cancelled"),
     sa.CheckConstraint("(state in ('queued', 'running')) = (finished_at is null)", name="finished"),
-    sa.CheckConstraint("state <> 'running' or (started_at is not null and turn_id is not null)", name="running_has_turn"),
+    sa.CheckConstraint(
+        "state <> 'running' or (started_at is not null and turn_id is not null)", name="running_has_turn"
+    ),
     sa.Index("ux_run_active", "job_id", unique=True, sqlite_where=sa.text("state in ('queued', 'running')"),
              postgresql_where=sa.text("state in ('queued', 'running')")),
     sa.Index("ix_run_job", "job_id", "scheduled_for"),
@@ -462,7 +464,7 @@ inbound = sa.Table(
 step = sa.Table(
     "step",
     metadata,
-    sa.Column("turn_id", sa.ForeignKey("turn.id"), primary_key=True),
+    sa.Column("turn_id", sa.Text, sa.ForeignKey("turn.id"), primary_key=True),
     sa.Column("n", sa.BigInteger, primary_key=True, autoincrement=False),
     _text("kind"),
     _text("name"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from homing.store import tables as t
 from homing.store.base import Tx
@@ -114,7 +115,7 @@ def prune(tx: Tx, *, keep_runs: timedelta) -> int:
 
 def check_disk(tx: Tx) -> str | None:
     """Ask SQLite whether its file is whole; None when it is, or on PostgreSQL, which sees to itself."""
-    with contextlib.suppress(sa.exc.OperationalError):
+    with contextlib.suppress(exc.OperationalError):
         if not tx.postgres:
             verdict = tx.rows(sa.text("pragma quick_check(1)"))[0][0]
             return None if verdict == "ok" else str(verdict)
