@@ -82,11 +82,24 @@ class Arguments:
 def gather(raw: Mapping[str, object], *, nulls: bool) -> Arguments:
     """Lay arguments flat. `nulls`: keep explicit nulls, which clear a field; else null is as good as absent."""
     found = Arguments()
-    for spelled, inside, value in _flat(raw):
+    for spelled, inside, value in flat(raw):
         if _absent(value) or (value is None and not nulls):
             continue
         _place(found, spelled, inside, value)
     return found
+
+
+def flat(raw: Mapping[str, object], inside: str = "") -> Iterator[tuple[str, str, object]]:
+    """Open `job` and `payload`, and give each argument with the object it stood in."""
+    for spelled, value in raw.items():
+        name = plain(spelled)
+        if name not in ("job", "patch", "payload"):
+            yield spelled, inside, value
+        elif isinstance(content := opened(value), Mapping):
+            yield from flat(cast(Mapping[str, object], content), name)
+        else:
+            # Just a text: which job, or what to do then.
+            yield "message" if name == "payload" else "job_id", inside, value
 
 
 def opened(value: object) -> object:
@@ -99,18 +112,6 @@ def opened(value: object) -> object:
                 f"This looks like JSON but cannot be read: {value:.80}", field="job", code="wrong_type"
             ) from None
     return value
-
-
-def _flat(raw: Mapping[str, object], inside: str = "") -> Iterator[tuple[str, str, object]]:
-    for spelled, value in raw.items():
-        name = plain(spelled)
-        if name not in ("job", "patch", "payload"):
-            yield spelled, inside, value
-        elif isinstance(content := opened(value), Mapping):
-            yield from _flat(cast(Mapping[str, object], content), name)
-        else:
-            # Just a text: which job, or what to do then.
-            yield "message" if name == "payload" else "job_id", inside, value
 
 
 def _place(found: Arguments, spelled: str, inside: str, value: object) -> None:

@@ -1,0 +1,24 @@
+"""The way to say nothing: in a quiet scheduled turn an agent without news calls this instead of answering."""
+
+from collections.abc import Mapping
+
+from homing.model.sessions import Session
+from homing.operations.desk import Desk
+from homing.store.steps import Done
+from homing.tools.offers import Offer
+
+
+def nothing_to_report(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+    """Say that it is noted. The step itself is the record from which the closing is made."""
+    return Done(text="Noted. The user is not disturbed; end now without an answer.")
+
+
+OFFER = Offer(
+    name="nothing_to_report",
+    description="There is no news: say nothing to the user this time. Call it instead of writing an answer.",
+    parameters={
+        "type": "object",
+        "properties": {"note": {"type": "string", "description": "What was checked, in a few words, for the record"}},
+    },
+    deed=nothing_to_report,
+)

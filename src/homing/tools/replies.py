@@ -1,0 +1,97 @@
+"""What a model is told about jobs: the sentence, the id, the zone and the next times, so that it can tell the user."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, listed
+from homing.model.schedules.zones import zone
+from homing.operations.shapes.job import JobShape
+
+_UNDO = {"Added": "remove", "Updated": "undo", "Removed": "undo", "Skipped": "undo", "Enabled": "disable"}
+_STATUS = {"active": "Active", "paused": "Paused", "attention": "Needs attention", "done": "Done, no time left"}
+_LONGEST_MESSAGE = 1000
+
+
+def named(job: JobShape) -> str:
+    """Name a job so that model, person and program find it again."""
+    return f'"{" ".join(job.name.split())}" ({job.id})'
+
+
+def changed(verb: str, job: JobShape, now: datetime, *, said: str = "") -> str:
+    """Tell a change: Added "fruit watch" (job_…): weekdays at 08:00 Europe/Berlin. Next: … To undo: remove."""
+    parts = [f"{verb} {named(job)}: {words(job)}."]
+    parts += [said] if said else []
+    if verb != "Removed":
+        parts.append(upcoming(job, now))
+    parts += [f"To undo: {_UNDO[verb]}."] if verb in _UNDO else []
+    parts += [f"Note: {warning}" for warning in job.warnings or ()]
+    return " ".join(parts)
+
+
+def line(job: JobShape, now: datetime, *, where: bool = False) -> str:
+    """Tell a job in one line of a list."""
+    place = f" In {job.session_key}." if where else ""
+    return f"- {named(job)}: {words(job)}. {upcoming(job, now, 1)} {status(job)}{place}"
+
+
+def words(job: JobShape) -> str:
+    """Say the schedule as a part of a sentence; days keep their capital."""
+    first = job.words.partition(" ")[0].rstrip("s,")
+    return job.words if first in WEEKDAYS else job.words[0].lower() + job.words[1:]
+
+
+def upcoming(job: JobShape, now: datetime, count: int = 3) -> str:
+    """Tell the next times on the clock of the job's zone."""
+    if not job.next:
+        return "Next: none." if job.enabled else "Next: none while it is disabled."
+    return f"Next: {', '.join(moment(time, job.schedule.tz, now) for time in job.next[:count])}."
+
+
+def moment(instant: str, tz: str, now: datetime) -> str:
+    """Say an instant in short: Mon 16 Nov 08:00, with the year if it is not this one."""
+    local = datetime.fromisoformat(instant).astimezone(zone(tz))
+    day = f"{WEEKDAYS[local.isoweekday() % 7][:3]} {local.day} {MONTHS[local.month - 1][:3]}"
+    year = "" if local.year == now.astimezone(zone(tz)).year else f" {local.year}"
+    return f"{day}{year} {clock(local.hour, local.minute, local.second)}"
+
+
+def status(job: JobShape) -> str:
+    """Say how a job stands, and why where it does not run."""
+    why = job.state.disabled_reason if not job.enabled else job.state.last_error
+    if not why or job.status not in ("paused", "attention"):
+        return f"{_STATUS[job.status]}."
+    return f"{_STATUS[job.status]}: {why.rstrip('.')}."
+
+
+def whole(job: JobShape, now: datetime, why: str) -> str:
+    """Tell everything about one job, its last outcome included."""
+    message = job.payload.message
+    shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+    extras = _extras(job, now)
+    return "\n".join(
+        [
+            f"{named(job)}: {words(job)}. {upcoming(job, now)} {status(job)}",
+            f"{'Sends, word for word' if job.payload.kind == 'reminder' else 'Message'}: {shown}",
+            *([f"Also: {listed(extras)}."] if extras else []),
+            why,
+        ]
+    )
+
+
+def candidates(jobs: Sequence[JobShape]) -> str:
+    """List jobs by name and id, as a sentence."""
+    return f"Yours: {', '.join(map(named, jobs))}." if jobs else "There are none in this conversation yet."
+
+
+def _extras(job: JobShape, now: datetime) -> list[str]:
+    tz = job.schedule.tz
+    known = (
+        (job.session == "isolated", "works apart and reports here"),
+        (job.quiet, "silent when there is no news"),
+        (job.delete_after_run, "removed after it ran"),
+        (job.starts_at, f"starts {moment(job.starts_at, tz, now)}" if job.starts_at else ""),
+        (job.ends_at, f"ends {moment(job.ends_at, tz, now)}" if job.ends_at else ""),
+        (job.max_runs, f"at most {job.max_runs} runs"),
+        (job.state.disabled_until, f"paused until {moment(job.state.disabled_until or job.created_at, tz, now)}"),
+    )
+    return [text for holds, text in known if holds]

@@ -1,0 +1,58 @@
+"""Which tools an agent gets for one turn. Each commits its effect together with its step."""
+
+from collections.abc import Awaitable, Callable
+
+from homing.agent.journal import Tool, ToolCall
+from homing.model.people import ActingTurn, Agent, Caller
+from homing.model.sessions import Session
+from homing.model.turns import Turn
+from homing.operations.desk import Desk, House
+from homing.store import Tx, sessions
+from homing.store.steps import Done
+from homing.tools import quiet
+from homing.tools.offers import Offer
+
+Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
+
+
+def toolbox(*, turn: Turn, session_key: str, agent: Agent, house: House, commit: Commit) -> list[Tool]:
+    """Give an agent the tools its configuration names, and in a quiet scheduled turn the way to say nothing."""
+    return [_tool(offer, turn, session_key, house, commit) for offer in _offers(turn, agent)]
+
+
+def _offers(turn: Turn, agent: Agent) -> list[Offer]:
+    offers: list[Offer] = []
+    if turn.source == "run" and turn.policy.get("quiet"):
+        offers.append(quiet.OFFER)
+    return offers
+
+
+def _tool(offer: Offer, turn: Turn, session_key: str, house: House, commit: Commit) -> Tool:
+    async def run(call: ToolCall) -> str:
+        def work(tx: Tx) -> Done:
+            desk = Desk(tx=tx, caller=_caller(turn, session_key), house=house)
+            return offer.deed(desk, _home(tx, turn), call.args)
+
+        return await commit(call, work)
+
+    return Tool(name=offer.name, description=offer.description, parameters=offer.parameters, run=run, own=True)
+
+
+def _caller(turn: Turn, session_key: str) -> Caller:
+    acting = ActingTurn(
+        id=turn.id,
+        session_id=turn.session_id,
+        session_key=session_key,
+        agent_id=turn.agent_id,
+        source=turn.source,
+        job_id=turn.job_id,
+        sender_id=turn.sender_id,
+        may_schedule=turn.source == "person" or bool(turn.policy.get("may_schedule")),
+    )
+    return Caller(user_id=turn.user_id, role="user", door="tool", turn=acting)
+
+
+def _home(tx: Tx, turn: Turn) -> Session:
+    """Find the conversation a turn belongs to: an isolated run's own session ends with it, so that is its parent."""
+    session = sessions.get(tx, turn.session_id)
+    return session if session.parent_id is None else sessions.get(tx, session.parent_id)
