@@ -6,7 +6,6 @@ may.
 
 import base64
 import secrets
-from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,6 +17,9 @@ _Address = IPv4Address | IPv6Address
 _NAT64 = ip_network("64:ff9b::/96")
 # Public by its number, and yet the inside of a cloud: the host that tells each machine of Azure its secrets.
 _METADATA = ip_address("168.63.129.16")
+# Special though a Python may take them for public; 2001::/23 and 2002::/16 are tunnels, whose other end nobody knows.
+_SPECIAL = [ip_network(text) for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")]
+_PUBLIC_6 = ip_network("2000::/3")
 
 
 def loopback_allowed(host: str, public_url: str | None) -> bool:
@@ -52,15 +54,16 @@ def check_url(url: str, *, loopback: bool) -> str:
 
 def refused_because(address: _Address) -> str | None:
     """Say why nothing is sent to an address, loopback included; None when it is an ordinary public one."""
-    for each in _meant(address):
-        if each.is_loopback:
-            return "this machine"
-        if each.is_multicast:
-            return "a group of machines"
-        if each.is_link_local or each == _METADATA:
-            return "a machine's own surroundings"
-        if not each.is_global or each.is_reserved or (isinstance(each, IPv6Address) and each.is_site_local):
-            return "a private network"
+    address = _meant(address)
+    if address.is_loopback:
+        return "this machine"
+    if address.is_multicast:
+        return "a group of machines"
+    if address.is_link_local or address == _METADATA:
+        return "a machine's own surroundings"
+    public = address.is_global and (address.version == 4 or address in _PUBLIC_6)
+    if not public or address.is_reserved or any(address in network for network in _SPECIAL):
+        return "a private network"
     return None
 
 
@@ -69,18 +72,13 @@ def new_signing_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-def _meant(address: _Address) -> Iterator[_Address]:
-    """Give an address, and the IPv4 address that an IPv6 one leads to."""
-    inner = None
-    if isinstance(address, IPv6Address):
-        teredo = address.teredo
-        inner = address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
-        if address in _NAT64:
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-    if inner is not None:
-        yield inner
-    if inner is None or not (isinstance(address, IPv6Address) and address.ipv4_mapped):
-        yield address
+def _meant(address: _Address) -> _Address:
+    """Give the IPv4 address that an IPv6 one only wraps."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address
 
 
 def _split(url: str) -> SplitResult:

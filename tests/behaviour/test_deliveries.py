@@ -1,0 +1,485 @@
+"""What people are owed arrives, at least once and under one id, or is shown as dead (rules 32 and 33)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from standardwebhooks import Webhook
+
+from homing.channels import Channel, Letter, Receipt
+from homing.channels.webhook import WebhookChannel
+from homing.engine.courier import Courier
+from homing.model.clock import SystemClock
+from homing.model.messages import Delivery, NewMessage
+from homing.model.people import OWNER
+from homing.model.sessions import Session
+from homing.model.targets import new_signing_secret
+from homing.store import Store, Tx, deliveries, lanes, messages, people, sessions
+from homing.store import tables as t
+from homing.store.deliveries import ATTEMPT, NewOutbound
+from homing.testing import RecordingChannel, WebhookReceiver
+from support.worlds import World
+
+WAITS = [1, 5, 30, 300]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Office:
+    """A session, its couriers, and short ways to owe and look."""
+
+    world: World
+    session: Session
+
+    def courier(self, *channels: Channel, store: Store | None = None, **options: float) -> Courier:
+        by_name = {channel.name: channel for channel in channels}
+        return Courier(store or self.world.store, self.world.house, by_name, **options)  # type: ignore[arg-type]
+
+    def owe(self, text: str, *addresses: str, own: bool = True) -> list[str]:
+        """Write a message that is owed to addresses; return the deliveries' ids."""
+        return self.world.write(lambda tx: owe(tx, self.session, text, addresses, own=own))
+
+    def look(self, delivery_id: str) -> Delivery:
+        delivery = self.world.write(lambda tx: deliveries.get(tx, delivery_id))
+        assert delivery is not None
+        return delivery
+
+    def make_due(self) -> None:
+        """Let the time come for every next attempt, without waiting for it."""
+        if not self.world.postgres:
+            self.world.clock.advance(timedelta(hours=1))
+            return
+
+        def move(tx: Tx) -> None:
+            due = t.delivery.c.state == "pending"
+            tx.run(sa.update(t.delivery).where(due).values(next_attempt_at=tx.now()))
+
+        self.world.write(move)
+
+    def notes(self) -> list[str]:
+        waiting = self.world.write(lambda tx: lanes.waiting(tx, self.session.id, 20))
+        assert {(inbound.line, inbound.source) for inbound in waiting} <= {("note", "system")}
+        return [inbound.text for inbound in waiting]
+
+    def retry(self, delivery_id: str) -> bool:
+        def again(tx: Tx) -> bool:
+            sessions.lock(tx, [self.session.id])
+            rev = sessions.mark(tx, {self.session.id: 0})[self.session.id].rev
+            return deliveries.retry(tx, delivery_id, rev=rev)
+
+        return self.world.write(again)
+
+
+def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, own: bool = True) -> list[str]:
+    sessions.lock(tx, [session.id])
+    if own:
+        known = sessions.addresses(tx, [session.id])[session.id]
+        sessions.set_addresses(tx, session.id, list(dict.fromkeys([*known, *addresses])))
+    message = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="chat", text=text)
+    (seq,), marks = sessions.say(tx, [message])
+    rev = marks[session.id].rev
+    outbound = NewOutbound(
+        session_id=session.id, user_id=session.user_id, seq=seq, rev=rev, cause="note", addresses=addresses
+    )
+    deliveries.owe(tx, [outbound])
+    return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq])[seq]]
+
+
+@pytest.fixture
+def office(world: World) -> Office:
+    session = world.write(lambda tx: sessions.add(tx, key="web:fruit", user_id=OWNER, agent_id="main"))
+    assert session is not None
+    return Office(world=world, session=session)
+
+
+@asynccontextmanager
+async def running(courier: Courier) -> AsyncIterator[None]:
+    """Let a courier run until the end of the block, which may take ten seconds."""
+    task = asyncio.create_task(courier.run())
+    try:
+        async with asyncio.timeout(10):
+            yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def add_webhook(office: Office, url: str) -> tuple[str, WebhookChannel, str]:
+    """Make a webhook; return its address, a channel that finds it, and its secret."""
+    secret = new_signing_secret()
+    webhook = office.world.write(lambda tx: people.add_webhook(tx, user_id=OWNER, url=url, secret=secret))
+
+    async def find(webhook_id: str) -> tuple[str, str] | None:
+        found = await office.world.store.read(lambda tx: people.get_webhook(tx, webhook_id))
+        return (found.url, found.secret) if found else None
+
+    channel = WebhookChannel(find, clock=SystemClock(), loopback=True, timeout_seconds=0.3)
+    return f"webhook:{webhook.id}", channel, secret
+
+
+async def test_a_receiver_that_fails_twice_and_hangs_once_gets_it_at_the_fourth_attempt(office: Office) -> None:
+    with WebhookReceiver() as receiver:
+        address, channel, secret = add_webhook(office, receiver.url)
+        courier = office.courier(channel)
+        receiver.answer(500, 503, "hang")
+        (delivery_id,) = office.owe("It is nine.", address)
+        for attempt, wait in enumerate(WAITS[:3], 1):
+            assert await courier.step()
+            tried = office.look(delivery_id)
+            assert (tried.state, tried.attempts) == ("pending", attempt)
+            assert tried.error
+            assert_waits(office, tried, wait)
+            assert not await courier.step()
+            office.make_due()
+        assert await courier.step()
+        requests = receiver.requests
+    sent = office.look(delivery_id)
+    assert (sent.state, sent.attempts, sent.receipt, sent.error) == ("sent", 4, {"status": 200}, None)
+    assert [request.headers["webhook-id"] for request in requests] == [delivery_id] * 4
+    for request in requests:
+        event = Webhook(secret).verify(request.text, dict(request.headers))
+        assert (event["id"], event["data"]["text"]) == (delivery_id, "It is nine.")
+        assert event["data"]["deliveries"] == []
+    assert office.notes() == []
+
+
+def assert_waits(office: Office, delivery: Delivery, seconds: float) -> None:
+    assert delivery.next_attempt_at is not None
+    left = (delivery.next_attempt_at - office.world.now()).total_seconds()
+    if office.world.postgres:
+        assert seconds - 1 < left <= seconds
+    else:
+        assert left == seconds
+
+
+async def test_a_receiver_that_never_answers_leaves_a_dead_delivery_that_can_be_tried_again(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    courier = office.courier(channel)
+    channel.fail(times=5)
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    seen_rev = office.look(delivery_id).rev
+    for _ in range(5):
+        assert await courier.step()
+        office.make_due()
+    assert not await courier.step()
+    dead = office.look(delivery_id)
+    assert (dead.state, dead.attempts, dead.error) == ("dead", 5, "The recording channel was told to fail.")
+    assert office.notes() == ["A message could not be delivered to pigeon:roof. The user sees why, and can try again."]
+    changes = office.world.write(lambda tx: messages.changes(tx, office.session.id, seen_rev, 100))
+    assert changes.delivery_ids == [delivery_id]
+
+    assert office.retry(delivery_id)
+    assert await courier.step()
+    assert office.look(delivery_id).state == "sent"
+    assert {letter.delivery_id for letter in channel.attempts} == {delivery_id}
+    assert not office.retry(delivery_id)
+
+
+async def test_the_note_of_a_dead_delivery_wakes_nobody_and_there_is_one_an_address(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.refuse(times=4)
+    courier = office.courier(channel)
+    for text in ("one", "two", "three"):
+        office.owe(text, "pigeon:roof")
+        await courier.step()
+    office.owe("four", "pigeon:barn")
+    await courier.step()
+    assert office.notes() == [
+        "3 messages could not be delivered to pigeon:roof. The user sees why, and can try again.",
+        "A message could not be delivered to pigeon:barn. The user sees why, and can try again.",
+    ]
+    assert office.world.write(lambda tx: lanes.pick_people(tx, 10) + lanes.pick_machines(tx, 10, {})) == []
+
+
+async def test_a_refusal_is_dead_at_once(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.refuse()
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    await office.courier(channel).step()
+    dead = office.look(delivery_id)
+    assert (dead.state, dead.attempts) == ("dead", 1)
+
+
+async def test_a_channel_that_says_when_to_come_back_is_left_alone_until_then(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.fail(retry_after=120)
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    await office.courier(channel).step()
+    assert_waits(office, office.look(delivery_id), 120)
+
+
+async def test_a_missing_channel_is_a_failure_and_never_a_success(office: Office) -> None:
+    courier = office.courier()
+    slack, email = office.owe("It is nine.", "slack:C1", "email:person@example.org")
+    for _ in range(5):
+        assert await courier.step()
+        office.make_due()
+    dead = [office.look(slack), office.look(email)]
+    assert [(delivery.state, delivery.attempts) for delivery in dead] == [("dead", 5), ("dead", 5)]
+    assert dead[0].error == "The channel slack is not set up on this server."
+    assert dead[1].error == "The channel email is not set up on this server: set HOMING_SMTP_URL."
+
+
+async def test_a_broken_channel_is_a_failure_and_never_a_success(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.fail_with(ZeroDivisionError("secret inside"))
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    courier = office.courier(channel)
+    await courier.step()
+    tried = office.look(delivery_id)
+    assert (tried.state, tried.error) == (
+        "pending",
+        "The channel pigeon broke (ZeroDivisionError); see the server's log.",
+    )
+    office.make_due()
+    await courier.step()
+    assert office.look(delivery_id).state == "sent"
+
+
+async def test_an_address_that_is_neither_own_nor_granted_is_refused_and_recorded(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    courier = office.courier(channel)
+    (refused,) = office.owe("psst", "pigeon:stranger", own=False)
+    await courier.step()
+    dead = office.look(refused)
+    assert (dead.state, channel.attempts) == ("dead", [])
+    assert "neither one of its addresses nor granted" in (dead.error or "")
+
+    def grant(tx: Tx) -> None:
+        values = {"user_id": OWNER, "agent_id": "main", "address": "pigeon:stranger", "created_at": tx.now()}
+        tx.run(sa.insert(t.grant).values(values))
+
+    office.world.write(grant)
+    (granted,) = office.owe("hello", "pigeon:stranger", own=False)
+    await courier.step()
+    assert office.look(granted).state == "sent"
+
+
+async def test_what_a_deleted_session_owed_is_not_sent_any_more(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    office.world.write(lambda tx: sessions.delete(tx, office.session.id))
+    await office.courier(channel).step()
+    assert (office.look(delivery_id).state, channel.attempts, office.notes()) == ("dead", [], [])
+
+
+async def test_on_a_screen_the_message_itself_is_the_delivery(office: Office) -> None:
+    ids = office.owe("It is nine.", "web:fruit", "cli:main", "api:x")
+    assert not await office.courier().step()
+    assert [(d.state, d.attempts) for d in map(office.look, ids)] == [("sent", 1)] * 3
+
+
+async def test_each_address_gets_its_messages_in_order_and_none_waits_for_another_address(office: Office) -> None:
+    pigeon, raven = RecordingChannel("pigeon"), RecordingChannel("raven")
+    courier = office.courier(pigeon, raven)
+    pigeon.fail(times=2)
+    office.owe("first", "pigeon:roof")
+    office.owe("second", "pigeon:roof")
+    await courier.step()
+    office.owe("elsewhere", "raven:tower")
+    office.make_due()
+    # "second" has its time as well, and still waits for "first", which fails once more.
+    await courier.step()
+    assert [letter.text for letter in pigeon.attempts] == ["first", "first"]
+    assert [letter.text for letter in raven.sent] == ["elsewhere"]
+    office.make_due()
+    assert await courier.step()
+    assert await courier.step()
+    assert [letter.text for letter in pigeon.sent] == ["first", "second"]
+
+
+async def test_a_dead_message_lets_the_next_one_through(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    courier = office.courier(channel)
+    channel.refuse()
+    office.owe("first", "pigeon:roof")
+    office.owe("second", "pigeon:roof")
+    await courier.step()
+    assert await courier.step()
+    assert [letter.text for letter in channel.sent] == ["second"]
+
+
+async def test_killed_between_the_attempt_and_its_end_it_is_tried_again_under_the_same_id(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.hang()
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    killed = asyncio.create_task(office.courier(channel).step())
+    async with asyncio.timeout(10):
+        await channel.wait_for_attempts(1)
+    killed.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await killed
+
+    another = office.courier(channel)
+    left = office.look(delivery_id)
+    assert (left.state, left.attempts) == ("pending", 1)
+    assert_waits(office, left, ATTEMPT.total_seconds())
+    assert not await another.step()
+    office.make_due()
+    assert await another.step()
+    assert (office.look(delivery_id).state, office.look(delivery_id).attempts) == ("sent", 2)
+    assert [letter.delivery_id for letter in channel.attempts] == [delivery_id] * 2
+
+
+async def test_killed_in_its_last_attempt_it_is_dead_and_not_tried_for_ever(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    for _ in range(5):
+        assert office.world.write(lambda tx: deliveries.take_deliveries(tx, 10))
+        office.make_due()
+    assert await office.courier(channel).step()
+    dead = office.look(delivery_id)
+    assert (dead.state, dead.error) == ("dead", "The last attempt broke off without an answer.")
+    assert channel.attempts == []
+
+
+async def test_sent_beats_all_and_an_old_attempt_ends_nothing_of_a_newer(office: Office) -> None:
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    (first,) = office.world.write(lambda tx: deliveries.take_deliveries(tx, 10))
+    office.make_due()
+    (second,) = office.world.write(lambda tx: deliveries.take_deliveries(tx, 10))
+
+    def finish(taken: Delivery, *, sent: bool) -> bool:
+        return office.world.write(lambda tx: deliveries.finish_delivery(tx, taken, rev=9, sent=sent, error="no"))
+
+    assert not finish(first, sent=False)
+    assert office.look(delivery_id).state == "pending"
+    assert finish(second, sent=False)
+    assert office.look(delivery_id).state == "dead"
+    assert finish(first, sent=True)
+    assert not finish(second, sent=False)
+    assert (office.look(delivery_id).state, office.look(delivery_id).error) == ("sent", None)
+
+
+async def test_eight_couriers_at_once_send_each_message_once_and_each_address_in_order(
+    office: Office, database: str
+) -> None:
+    addresses = [f"pigeon:{number}" for number in range(20)]
+    for number in range(6):
+        office.owe(str(number), *addresses)
+    channel = RecordingChannel("pigeon")
+    stores = [Store(database, office.world.clock, fsync=False) for _ in range(8)]
+    couriers = [office.courier(channel, store=store, slots=5) for store in stores]
+
+    async def work(courier: Courier) -> None:
+        while len(channel.sent) < 120:
+            await courier.step()
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*map(work, couriers))
+    for store in stores:
+        await store.close()
+    assert len({letter.delivery_id for letter in channel.attempts}) == len(channel.attempts) == 120
+    for address in addresses:
+        assert [x.text for x in channel.sent if x.address == address] == ["0", "1", "2", "3", "4", "5"]
+
+
+async def test_a_running_courier_is_woken_by_what_is_owed(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    async with running(office.courier(channel)):
+        await office.world.store.write(lambda tx: owe(tx, office.session, "one", ["pigeon:roof"]))
+        await channel.wait_for_sent(1)
+        await office.world.store.write(lambda tx: owe(tx, office.session, "two", ["pigeon:roof"]))
+        await office.world.store.write(lambda tx: owe(tx, office.session, "three", ["pigeon:roof"]))
+        await channel.wait_for_sent(3)
+    assert [letter.text for letter in channel.sent] == ["one", "two", "three"]
+
+
+async def test_a_receiver_that_hangs_holds_up_nobody_else(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.hang()
+    (stuck,) = office.owe("stuck", "pigeon:roof")
+    async with running(office.courier(channel, grace_seconds=0.01)):
+        await channel.wait_for_attempts(1)
+        for number in range(20):
+            address = [f"pigeon:{number}"]
+            await office.world.store.write(lambda tx, to=address: owe(tx, office.session, "free", to))
+        await channel.wait_for_sent(20)
+    assert office.look(stuck).state == "pending"
+
+
+async def test_with_every_slot_taken_the_next_begins_when_one_is_free(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.hang(times=2)
+    for number in range(5):
+        office.owe(str(number), f"pigeon:{number}")
+    async with running(office.courier(channel, slots=2)):
+        await channel.wait_for_attempts(2)
+        assert len(channel.attempts) == 2
+        channel.release()
+        await channel.wait_for_sent(5)
+
+
+async def test_a_channel_without_an_end_is_cut_at_the_ceiling(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.hang()
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    await office.courier(channel, ceiling_seconds=0.05).step()
+    tried = office.look(delivery_id)
+    assert (tried.state, tried.error) == ("pending", "There was no answer within 0.05 seconds.")
+
+
+async def test_a_stopped_courier_lets_what_is_under_way_end(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.hang()
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    task = asyncio.create_task(office.courier(channel, grace_seconds=10).run())
+    async with asyncio.timeout(10):
+        await channel.wait_for_attempts(1)
+        task.cancel()
+        channel.release()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert office.look(delivery_id).state == "sent"
+
+
+async def test_a_failed_attempt_is_repeated_by_the_running_courier_when_its_time_has_come(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.fail()
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    ear = office.world.store.bell.listen("deliveries")
+    async with running(office.courier(channel)):
+        while office.look(delivery_id).error is None:
+            await ear.wait(None)
+        office.world.clock.advance(1)
+        await channel.wait_for_sent(1)
+
+
+async def test_no_transaction_is_open_while_a_channel_is_called(office: Office) -> None:
+    """On SQLite there is one writer: a channel that writes would wait for ever for a courier that holds it."""
+
+    class Writing(RecordingChannel):
+        async def send(self, letter: Letter) -> Receipt:
+            await office.world.store.write(lambda tx: owe(tx, office.session, "written meanwhile", ["web:fruit"]))
+            return await super().send(letter)
+
+    channel = Writing("pigeon")
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    async with asyncio.timeout(10):
+        await office.courier(channel).step()
+    assert office.look(delivery_id).state == "sent"
+
+
+async def test_with_a_unified_session_the_note_waits_in_the_users_lane(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.refuse()
+    office.owe("It is nine.", "pigeon:roof")
+    house = replace(office.world.house, settings=replace(office.world.settings, unified_session=True))
+    await Courier(office.world.store, house, {"pigeon": channel}).step()
+    lane = office.world.write(lambda tx: sessions.find(tx, f"unified:{OWNER}"))
+    assert lane is not None
+    waiting = office.world.write(lambda tx: lanes.waiting(tx, lane.id, 20))
+    assert [(inbound.line, inbound.session_id) for inbound in waiting] == [("note", office.session.id)]
+
+
+def test_the_next_attempt_is_that_of_the_first_in_line(office: Office) -> None:
+    office.owe("first", "pigeon:roof")
+    office.owe("second", "pigeon:roof")
+    office.world.write(lambda tx: deliveries.take_deliveries(tx, 10))
+    found: datetime | None = office.world.write(deliveries.next_attempt)
+    assert found is not None
+    assert found > office.world.now()
