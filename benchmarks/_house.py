@@ -1,0 +1,88 @@
+"""A Homing for measurements: real store, scheduler, lanes and runner; only the thinking is a no-op."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+
+from homing.engine.keeper import Keeper
+from homing.engine.opening import Opened
+from homing.engine.thoughts import Thought
+from homing.settings import load
+from homing.store import Tx
+from homing.store import tables as t
+from homing.wiring import Homing, prepare, wire
+
+HISTORY = "[]"
+
+
+def say(metric: str, value: float, unit: str, **more: object) -> None:
+    """Print one result."""
+    print(json.dumps({"metric": metric, "value": round(value, 4), "unit": unit, **more}), flush=True)
+
+
+@contextmanager
+def database(kind: str) -> Iterator[str]:
+    """Give the URL of a fresh database of a kind, as durable as in production."""
+    if kind == "postgresql":
+        from homing.testing.postgres import PostgresServer
+
+        with PostgresServer(fsync=True) as server:
+            yield server.fresh()
+        return
+    with tempfile.TemporaryDirectory(prefix="homing-bench-") as folder:
+        yield f"sqlite:///{Path(folder) / 'homing.db'}"
+
+
+@contextmanager
+def house(url: str, **settings: object) -> Iterator[Homing]:
+    """Wire a Homing on a database."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    with tempfile.TemporaryDirectory(prefix="homing-home-") as home:
+        env = {"HOMING_HOME": home, "HOMING_DATABASE_URL": url, "HOMING_MODEL": "offline"}
+        env |= {f"HOMING_{name.upper()}": str(value) for name, value in settings.items()}
+        homing = wire(load(env))
+        prepare(homing)
+        yield homing
+
+
+async def no_op(opened: Opened, keeper: Keeper) -> Thought:
+    """Answer at once, without a model."""
+    return Thought(outcome="answered", text="done", history=HISTORY, model="none")
+
+
+def stock(homing: Homing, *, due: int, stored: int, sessions: int, now: datetime) -> None:
+    """Store jobs in bulk: `due` of them due now, the others in the far future."""
+
+    def fill(tx: Tx) -> None:
+        for start in range(0, sessions, 5000):
+            tx.run(sa.insert(t.session), [
+                {"key": f"web:s{i}", "user_id": "default", "agent_id": "main", "created_at": now, "updated_at": now}
+                for i in range(start, min(sessions, start + 5000))
+            ])  # fmt: skip
+        ids = [row[0] for row in tx.rows(sa.select(t.session.c.id).where(t.session.c.key.startswith("web:s")))]
+        for start in range(0, sessions, 5000):
+            tx.run(sa.insert(t.address), [
+                {"session_id": i, "address": f"web:s{i}"} for i in ids[start : start + 5000]
+            ])  # fmt: skip
+        for start in range(0, stored, 5000):
+            tx.run(sa.insert(t.job), [_job(i, ids[i % sessions], due, now) for i in range(start, min(stored, start + 5000))])
+
+    homing.store.write_now(fill)
+
+
+def _job(i: int, session_id: int, due: int, now: datetime) -> dict[str, Any]:
+    at = now if i < due else now + timedelta(days=30, seconds=i % 86400)
+    return {
+        "id": f"job_bench{i:07d}", "session_id": session_id, "user_id": "default", "agent_id": "main", "kind": "user",
+        "name": f"job {i}", "schedule_kind": "every", "every_ms": 86_400_000, "anchor": at, "tz": "UTC",
+        "payload_kind": "agent_turn", "message": "look again", "context": "session", "write_back": "full",
+        "wake": "now", "catch_up": "latest", "catch_up_window_seconds": 86400, "origin_door": "api",
+        "next_run_at": at, "timeout_seconds": 300.0, "created_at": now, "updated_at": now,
+    }  # fmt: skip
