@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from importlib.metadata import version
 from homing.agent.choice import choose
 from homing.agent.models import Models
 from homing.channels import Channel
-from homing.channels.email import EmailChannel
+from homing.channels.email import EmailChannel, read_smtp_url
 from homing.channels.webhook import WebhookChannel
 from homing.engine.courier import Courier
 from homing.engine.lane import Lanes, Think
@@ -22,6 +22,7 @@ from homing.engine.thinking import Thinker
 from homing.model.clock import Clock, SystemClock
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent
+from homing.model.targets import loopback_allowed
 from homing.operations.desk import House
 from homing.settings import Settings
 from homing.store import Store, Tx, people, schema
@@ -111,11 +112,22 @@ def make_engine(homing: Homing, *, think: Think | None = None, channels: Mapping
 
 def make_channels(homing: Homing) -> dict[str, Channel]:
     """Make the channels that this Homing can carry letters by."""
-    raise NotImplementedError
+    channels: dict[str, Channel] = {}
+
+    async def find(webhook_id: str) -> tuple[str, str] | None:
+        webhook = await homing.store.read(lambda tx: people.get_webhook(tx, webhook_id))
+        return (webhook.url, webhook.secret) if webhook else None
+
+    channels["webhook"] = WebhookChannel(
+        find, clock=homing.clock, loopback=loopback_allowed(homing.settings.host, homing.settings.public_url)
+    )
+    if homing.settings.smtp_url:
+        channels["email"] = EmailChannel(read_smtp_url(homing.settings.smtp_url))
+    return channels
 
 
 @asynccontextmanager
-async def running(homing: Homing, engine: Engine) -> AsyncIterator[None]:
+async def running(homing: Homing, engine: Engine) -> AsyncGenerator[None]:
     """Run the machines for as long as the block lasts; then finish turns or hand them back."""
     await homing.store.bell.open()
     await engine.sweeper.beat()
