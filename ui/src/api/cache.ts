@@ -65,7 +65,9 @@ export function placeJob(client: QueryClient, job: Job) {
       return gone ? null : { ...job, recent: job.recent ?? old.recent };
     },
   );
-  if (moved || (!gone && !present)) ask(client, keys.jobs);
+  if (!gone && !present) ask(client, keys.jobs);
+  // Its place in the order may be another now; but a row must not move away under the pointer.
+  else if (moved) void client.invalidateQueries({ queryKey: keys.jobs, refetchType: "none" });
   ask(client, ["upcoming"], 1000);
   ask(client, keys.status);
 }

@@ -12,7 +12,7 @@ import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { doorWord, jobStatusWord, payloadWord, plural, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
-import { spanOf } from "../time/format";
+import { lengthOf } from "../time/format";
 import { Relative, Stamp, Zone } from "../time/Time";
 import { useJobActions } from "./actions";
 import { JobMenu } from "./JobMenu";
@@ -129,7 +129,7 @@ function ExactSchedule({ schedule }: { schedule: Schedule }) {
   if (schedule.kind === "at") return <>Once</>;
   return (
     <>
-      Every {spanOf(schedule.every_ms)} (<code className="font-mono">{schedule.every_ms}</code> ms)
+      Every {lengthOf(schedule.every_ms)} (<code className="font-mono">{schedule.every_ms}</code> ms)
       {schedule.anchor && (
         <>
           , counted from <Stamp at={schedule.anchor} zone={schedule.tz ?? "UTC"} seconds />
@@ -152,9 +152,9 @@ function NextFive({ job, zone }: { job: Job; zone: string }) {
   const times = [...job.next, ...later].slice(0, 5);
   if (times.length === 0) return <span className="text-mute">{quietReason(job)}</span>;
   return (
-    <ol>
+    <ol className="grid-cols-[max-content_1fr] gap-x-6 sm:grid">
       {times.map((at) => (
-        <li key={at} className="flex flex-wrap gap-x-5">
+        <li key={at} className="flex flex-wrap gap-x-4 sm:contents">
           <Stamp at={at} zone={zone} />
           <Relative at={at} zone={zone} className="text-mute" />
         </li>
@@ -184,7 +184,7 @@ function Bounds({ job, zone }: { job: Job; zone: string }) {
 
 export function catchUpWords(job: Pick<Job, "catch_up" | "catch_up_window_seconds">): string {
   if (job.catch_up === "skip") return "A missed time is left out and recorded.";
-  return `The newest missed time runs once, if it is less than ${spanOf(job.catch_up_window_seconds * 1000)} old.`;
+  return `The newest missed time runs once, if it is less than ${lengthOf(job.catch_up_window_seconds * 1000)} old.`;
 }
 
 function What({ job }: { job: Job }) {
@@ -211,7 +211,7 @@ function What({ job }: { job: Job }) {
             <Fact name="Reads">{{ session: "the conversation so far", since_last: "what was said since its last run", none: "only its message" }[payload.context ?? "session"]}</Fact>
             {payload.model && <Fact name="Model">{payload.model}</Fact>}
             {payload.thinking && <Fact name="Thinking">{payload.thinking}</Fact>}
-            <Fact name="Time limit">{payload.timeout_seconds ? spanOf(payload.timeout_seconds * 1000) : payload.timeout_seconds === 0 ? "none" : "the server's"}</Fact>
+            <Fact name="Time limit">{payload.timeout_seconds ? lengthOf(payload.timeout_seconds * 1000) : payload.timeout_seconds === 0 ? "none" : "the server's"}</Fact>
           </>
         )}
         {job.quiet && <Fact name="Quiet">says nothing when there is no news</Fact>}

@@ -1,4 +1,5 @@
 // All automations: what they do, how they fared, when they come next.
+import { memo } from "react";
 import { flat, useJobs, useSessions, useStatus } from "../api/queries";
 import type { Job, JobStatus, Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
@@ -33,6 +34,7 @@ export default function AutomationsPage() {
   const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
   const jobs = flat(list.data).filter((job) => status === "" || job.status === status);
   const sessions = new Map(flat(useSessions("").data).map((session) => [session.key, session]));
+  const roomy = useMedia("(min-width: 70rem)");
   const filtered = status !== "" || q !== "" || sessionKey !== "";
   const newLink = `/automations/new${sessionKey ? `?session=${encodeURIComponent(sessionKey)}` : ""}`;
 
@@ -41,7 +43,7 @@ export default function AutomationsPage() {
       <header className="flex items-center justify-between gap-4">
         <h1>Automations</h1>
         <Link to={newLink} className="button" data-look="main">
-          <Icon name="plus" size={16} /> New<span className="hidden xs:inline"> automation</span>
+          <Icon name="plus" size={16} /> New automation
         </Link>
       </header>
       <StatusTabs status={status} />
@@ -70,7 +72,7 @@ export default function AutomationsPage() {
       {list.isSuccess && jobs.length === 0 && (filtered ? <NothingFound /> : <NothingYet />)}
       <ul aria-label="Automations" aria-busy={list.isFetching}>
         {jobs.map((job) => (
-          <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} />
+          <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} roomy={roomy} />
         ))}
       </ul>
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
@@ -104,9 +106,8 @@ function StatusTabs({ status }: { status: string }) {
   );
 }
 
-function JobRow({ job, session }: { job: Job; session: Session | undefined }) {
+const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session: Session | undefined; roomy: boolean }) {
   const zone = job.schedule.tz ?? "UTC";
-  const roomy = useMedia("(min-width: 70rem)");
   const active = job.state.active_run_id;
   const shape = active ? (job.state.running_at ? "running" : "waiting") : shapeOfJob(job.status);
   return (
@@ -127,12 +128,12 @@ function JobRow({ job, session }: { job: Job; session: Session | undefined }) {
       <div className="col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:px-3">
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
-      <div className="col-start-2 row-start-3 text-[0.93rem] lg:col-start-auto lg:row-start-auto">
-        <span className="mr-2 text-[0.83rem] text-mute lg:hidden">Next</span>
+      <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
+        <span className="mr-2.5 text-[0.83rem] text-mute lg:hidden">Next</span>
         <NextRun job={job} zone={zone} />
       </div>
-      <div className="col-start-2 row-start-4 text-[0.93rem] lg:col-start-auto lg:row-start-auto">
-        <span className="mr-2 text-[0.83rem] text-mute lg:hidden">Last</span>
+      <div className="col-start-2 row-start-4 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
+        <span className="mr-2.5 text-[0.83rem] text-mute lg:hidden">Last</span>
         <LastRun job={job} zone={zone} />
       </div>
       <div className="col-start-3 row-start-1 flex lg:col-start-auto lg:row-start-auto">
@@ -141,7 +142,7 @@ function JobRow({ job, session }: { job: Job; session: Session | undefined }) {
       </div>
     </li>
   );
-}
+});
 
 function RowToggle({ job }: { job: Job }) {
   const { pause, resume } = useJobActions();

@@ -62,8 +62,7 @@ export function OfflineBadge() {
   return (
     <>
       <button type="button" className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-[0.83rem] text-wait" onClick={() => setOpen(true)}>
-        Offline mode<span className="hidden xs:inline">: not an AI</span>
-        <span className="sr-only xs:hidden">: not an AI</span>
+        Offline mode: not an AI
       </button>
       {open && (
         <Sheet title="Offline mode: not an AI" onClose={() => setOpen(false)}>

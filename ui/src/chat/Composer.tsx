@@ -3,6 +3,7 @@ import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from
 import type { Session } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Tip } from "../parts/Tip";
+import { useMedia } from "../parts/useMedia";
 import { plural, sourceWord } from "../parts/words";
 
 const LONGEST = 16_384;
@@ -21,6 +22,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
   const [queue, setQueue] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const turn = session?.state === "running" ? session.turn : null;
+  const narrow = useMedia("(max-width: 30rem)");
   const choice = turn?.source === "person";
 
   useEffect(() => {
@@ -86,7 +88,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
           maxLength={LONGEST}
           aria-label="Message"
           aria-describedby={turn ? "will" : undefined}
-          placeholder="Say something, or “remind me in 10 minutes to …”"
+          placeholder={narrow ? "Say something" : "Say something, or “remind me in 10 minutes to …”"}
           className="max-h-[40dvh] min-h-[2.15rem] w-full resize-none bg-transparent px-1.5 py-1.5 leading-snug outline-none"
           value={text}
           onChange={(event) => write(event.target.value)}

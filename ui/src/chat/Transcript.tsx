@@ -1,6 +1,6 @@
 // The scrolling part: it stays at the end while one reads there, and stays put while one reads above.
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useLiveTurn } from "../api/live";
 import { loadOlder } from "../api/queries";
 import type { Transcript as Loaded } from "../api/cache";
@@ -54,14 +54,14 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
           {entries.map((entry) => (
             <EntryView key={entry.key} entry={entry} zone={zone} cardOf={cardOf} at={at} />
           ))}
-          {outgoing.map((one) => (
-            <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
-          ))}
           {live && live.text !== "" && (
             <Line at={null} zone={zone}>
               <Markdown text={live.text} live />
             </Line>
           )}
+          {outgoing.map((one) => (
+            <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
+          ))}
         </div>
       </div>
       {!atEnd && (
@@ -75,7 +75,7 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
 
 type EntryProps = { entry: Entry; zone: string; cardOf: (jobId: string) => number | undefined; at: number | null };
 
-function EntryView({ entry, zone, cardOf, at }: EntryProps) {
+const EntryView = memo(function EntryView({ entry, zone, cardOf, at }: EntryProps) {
   switch (entry.kind) {
     case "day":
       return (
@@ -95,7 +95,7 @@ function EntryView({ entry, zone, cardOf, at }: EntryProps) {
     case "message":
       return <MessageView message={entry.message} zone={zone} follows={entry.follows} cardOf={cardOf} marked={entry.message.seq === at} />;
   }
-}
+});
 
 function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: string; zone: string }) {
   const word = one.state === "sending" ? "Sending" : one.will === "queue" ? "Will be answered next" : one.will === "inject" ? "Will be seen in this answer" : null;

@@ -1,10 +1,11 @@
-// The last runs of a job, oldest at the left, each with its state's shape. Plain titles: a list has thousands of these.
-import { type MouseEvent, memo } from "react";
+// The last runs of a job, oldest at the left, each with its state's shape. Lists have thousands of these, so they are lean.
+import { type MouseEvent, memo, useState } from "react";
+import { createPortal } from "react-dom";
 import type { RecentRun } from "../api/types";
 import { navigate, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { stampOf } from "../time/format";
-import { GlyphAt, shapeOfRun } from "./Glyph";
+import { type Shape, Stroke, drawings, shapeColor, shapeOfRun } from "./Glyph";
 import { outcomeOf, plural } from "./words";
 
 const PITCH = 9;
@@ -14,34 +15,55 @@ const SCALE = 0.68;
 type StripProps = { runs: RecentRun[]; zone: string; room?: number };
 
 export const Strip = memo(function Strip({ runs, zone, room = 30 }: StripProps) {
+  const [over, setOver] = useState<{ index: number; x: number; y: number } | null>(null);
   const shown = runs.slice(0, room).reverse();
   const failed = shown.filter((run) => run.state === "error").length;
+  const run = over ? shown[over.index] : undefined;
   if (shown.length === 0) return <span className="text-[0.87rem] text-mute">No runs yet</span>;
 
-  function open(event: MouseEvent) {
-    const run = (event.target as Element).closest<SVGGElement>("[data-run]")?.dataset.run;
-    if (run) navigate(pathTo.run(run));
+  function hover(event: MouseEvent) {
+    const box = event.currentTarget.getBoundingClientRect();
+    const index = Math.floor((event.clientX - box.left) / PITCH);
+    setOver({ index, x: box.left + (index + 0.5) * PITCH, y: box.top });
   }
 
   return (
-    <svg
-      width={shown.length * PITCH}
-      height={HEIGHT}
-      viewBox={`0 0 ${shown.length * PITCH} ${HEIGHT}`}
-      role="img"
-      aria-label={`Last ${plural(shown.length, "run")}${failed ? `, ${failed} failed` : ", none failed"}`}
-      className="block max-w-full"
-      onClick={open}
+    <div
+      className="relative cursor-pointer"
+      style={{ width: shown.length * PITCH }}
+      onMouseMove={hover}
+      onMouseLeave={() => setOver(null)}
+      onClick={() => run && navigate(pathTo.run(run.id))}
     >
-      {shown.map((run, index) => (
-        <g key={run.id} data-run={run.id} className="cursor-pointer">
-          <title>{`${stampOf(Date.parse(run.scheduled_for), zone, nowMs())} ${zone}\n${outcomeOf(run)}`}</title>
-          <rect x={index * PITCH} y={0} width={PITCH} height={HEIGHT} fill="transparent" />
-          <g transform={`translate(${index * PITCH + 0.4} ${HEIGHT / 2 - 6 * SCALE}) scale(${SCALE})`}>
-            <GlyphAt shape={shapeOfRun(run.state)} x={0} y={0} />
-          </g>
+      <svg width={shown.length * PITCH} height={HEIGHT} role="img" aria-label={`Last ${plural(shown.length, "run")}${failed ? `, ${failed} failed` : ", none failed"}`} className="block">
+        {over && <rect x={over.index * PITCH - 0.5} width={PITCH} height={HEIGHT} rx="2" fill="var(--color-hover)" />}
+        <g transform={`translate(0.4 ${HEIGHT / 2 - 6 * SCALE}) scale(${SCALE})`}>
+          {[...placesOf(shown)].map(([shape, places]) => (
+            <g key={shape} className={shapeColor[shape]}>
+              {drawings[shape].map((pen) => (
+                <Stroke key={pen.d} pen={pen} places={places} />
+              ))}
+            </g>
+          ))}
         </g>
-      ))}
-    </svg>
+      </svg>
+      {over && run && createPortal(
+        <span className="tip pointer-events-none fixed w-max -translate-x-1/2 -translate-y-full" style={{ left: over.x, top: over.y }}>
+          {stampOf(Date.parse(run.scheduled_for), zone, nowMs())} {zone}
+          {"\n"}
+          {outcomeOf(run)}
+        </span>,
+        document.body, // A row out of sight is not painted beyond its box, and neither would this be.
+      )}
+    </div>
   );
 });
+
+function placesOf(runs: RecentRun[]): Map<Shape, number[]> {
+  const places = new Map<Shape, number[]>();
+  for (const [index, run] of runs.entries()) {
+    const shape = shapeOfRun(run.state);
+    places.set(shape, [...(places.get(shape) ?? []), (index * PITCH) / SCALE]);
+  }
+  return places;
+}

@@ -15,8 +15,8 @@ export const runStateWord: Record<RunState, string> = {
 const reasonWords: Record<string, string> = {
   empty: "empty answer",
   quiet: "no news",
-  model: "the model failed",
-  tool: "a tool failed",
+  model: "no answer from the model",
+  tool: "a tool did not work",
   timeout: "took too long",
   interrupted: "interrupted",
   session_missing: "its conversation is gone",

@@ -94,6 +94,24 @@ export function spanOf(ms: number): string {
   return days < 14 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
+/** A length that stands still, without empty units: `5 min`, `1 h 30 min`, `1 day`. */
+export function lengthOf(ms: number): string {
+  const units: [size: number, name: string][] = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+    [1000, "s"],
+  ];
+  let left = Math.round(ms / 1000) * 1000;
+  const parts: string[] = [];
+  for (const [size, name] of units) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) parts.push(name === "d" ? `${count} ${count === 1 ? "day" : "days"}` : `${count} ${name}`);
+  }
+  return parts.join(" ") || "0 s";
+}
+
 /** How far away an instant is: `in 3 h 05 min`, `now`, `12 min ago`. */
 export function relativeOf(at: number, now: number): string {
   const away = at - now;

@@ -11,7 +11,7 @@ import { useMedia } from "../parts/useMedia";
 import { ZoneField } from "../parts/ZoneField";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { useNow } from "../time/clock";
-import { addDays, browserZone, clockOf, dateKey, dayOf, knownZone, partsOf, spanOf, two } from "../time/format";
+import { addDays, browserZone, clockOf, dateKey, dayOf, knownZone, lengthOf, partsOf, two } from "../time/format";
 import { Zone } from "../time/Time";
 import { type Day, type Item, daysFrom, fold, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
 
@@ -55,6 +55,7 @@ export default function WeekPage() {
       {upcoming.isError && !runs.isError && <Failed error={upcoming.error} again={() => void upcoming.refetch()} />}
       {runs.isSuccess && upcoming.isSuccess && items.length === 0 && (
         <Blank icon="week" title="Nothing ran, and nothing is planned, in this week">
+          {days.map((day) => day.shift && <p key={day.date}>{dayOf(day.from, zone)} is {shiftWords(day, zone)}.</p>)}
           <Link to="/automations/new" className="link">
             Make an automation
           </Link>
@@ -212,10 +213,11 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
 /** A day on which the clocks change says so, and by how much. */
 function ShiftMark({ day, zone }: { day: Day; zone: string }) {
   if (!day.shift) return null;
-  const forward = day.shift.ms > 0;
-  return (
-    <span className="block text-[0.77rem] font-normal text-wait">
-      {spanOf(day.to - day.from)} day: clocks go {forward ? "forward" : "back"} {spanOf(Math.abs(day.shift.ms))} to {clockOf(day.shift.at, zone)}
-    </span>
-  );
+  return <span className="block text-[0.77rem] font-normal text-wait">{shiftWords(day, zone)}</span>;
+}
+
+function shiftWords(day: Day, zone: string): string {
+  if (!day.shift) return "";
+  const way = day.shift.ms > 0 ? "forward" : "back";
+  return `${lengthOf(day.to - day.from)} long: clocks go ${way} ${lengthOf(Math.abs(day.shift.ms))} to ${clockOf(day.shift.at, zone)}`;
 }
