@@ -97,7 +97,7 @@ def make_engine(homing: Homing, *, think: Think | None = None, channels: Mapping
         house=house,
         models=homing.models,
         toolbox=lambda opened, keeper, agent: toolbox(
-            turn=opened.turn, session_key=keeper.session_key, agent=agent, house=house, commit=keeper.commit
+            turn=opened.turn, session_key=opened.session_key, agent=agent, house=house, commit=keeper.commit
         ),
     )
     scheduler = Scheduler(store, house, clock) if homing.settings.scheduler_enabled else None

@@ -19,10 +19,9 @@ QUIET = "nothing_to_report"
 class Keeper:
     """Keeps one turn's steps for as long as its claim lasts."""
 
-    def __init__(self, store: Store, opened: Opened, claim: Claim, session_key: str, kept: Sequence[Step]) -> None:
+    def __init__(self, store: Store, opened: Opened, claim: Claim, kept: Sequence[Step]) -> None:
         self.opened = opened
         self.claim = claim
-        self.session_key = session_key
         self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
         self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
         self.kept = [_kept(step) for step in kept]
@@ -153,7 +152,7 @@ class Keeper:
     async def tell(self, live: LiveText | LiveStep) -> None:
         turn = self.opened.turn
         self._told += 1
-        data: dict[str, object] = {"session_key": self.session_key, "turn_id": turn.id}
+        data: dict[str, object] = {"session_key": self.opened.session_key, "turn_id": turn.id}
         if isinstance(live, LiveText):
             event = "text"
             data |= {"attempt": turn.attempts, "n": self._told, "text": live.text, "whole": live.whole}

@@ -21,7 +21,7 @@ from homing.engine.together import Together
 from homing.model.errors import Failed, Lost
 from homing.model.turns import MAX_ATTEMPTS, Step
 from homing.operations.desk import House
-from homing.store import Store, lanes, sessions, steps
+from homing.store import Store, lanes, steps
 
 Worked = Literal["empty", "more", "held"]
 Think = Callable[[Opened, Keeper], Awaitable[Thought]]
@@ -91,8 +91,7 @@ async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
 
 async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
     try:
-        key, kept = await _look(room, opened)
-        return await room.think(opened, Keeper(room.store, opened, claim, key, kept))
+        return await room.think(opened, Keeper(room.store, opened, claim, await _kept(room, opened)))
     except Lost:
         claim.stop("lost")
         raise
@@ -102,15 +101,9 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
         return thoughts.broken("".join(traceback.format_exception(error)))
 
 
-async def _look(room: Lanes, opened: Opened) -> tuple[str, list[Step]]:
-    """Read the session's key, and the steps an earlier attempt left: our fence is committed, nobody adds one now."""
-    turn = opened.turn
-    return await room.store.read(
-        lambda tx: (
-            sessions.get(tx, turn.session_id).key,
-            steps.kept(tx, turn.id) if opened.taken_up else [],
-        )
-    )
+async def _kept(room: Lanes, opened: Opened) -> list[Step]:
+    """Read the steps an earlier attempt left: our fence is committed, so nobody adds one now."""
+    return await room.store.read(lambda tx: steps.kept(tx, opened.turn.id)) if opened.taken_up else []
 
 
 async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:

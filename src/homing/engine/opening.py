@@ -28,6 +28,7 @@ class Opened:
     """A turn this worker holds now, fresh or taken up again."""
 
     turn: Turn
+    session_key: str
     opening: str
     """As history shows it; the turn's prompt is what the model gets instead."""
     meta: Mapping[str, object]
@@ -91,7 +92,9 @@ def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None
 def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
     opening = lanes.opening_of(tx, turn)
     # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
-    return Opened(turn=turn, opening=opening.text, meta=opening.meta, taken_up=True, now=now)
+    return Opened(
+        turn=turn, session_key=opening.session_key, opening=opening.text, meta=opening.meta, taken_up=True, now=now
+    )
 
 
 def _until(claim: Claim, now: datetime) -> datetime | None:
@@ -293,4 +296,6 @@ def _opened(plan: _Plan, new: lanes.NewTurn, now: datetime) -> Opened:
         closed_at=None,
     )  # fmt: skip
     notes = "".join(f"{note.text}\n\n" for note in plan.head.notes)
-    return Opened(turn=turn, opening=notes + plan.messages[-1].text, meta=plan.meta, now=now)
+    return Opened(
+        turn=turn, session_key=plan.session.key, opening=notes + plan.messages[-1].text, meta=plan.meta, now=now
+    )
