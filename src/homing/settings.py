@@ -9,6 +9,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from datetime import time
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,16 @@ def _url(*schemes: str) -> Callable[[object], str]:
     return read
 
 
+def _hours(value: object) -> tuple[time, time]:
+    first, dash, last = _text(value).partition("-")
+    try:
+        if not dash:
+            raise ValueError
+        return time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
+    except ValueError:
+        raise ValueError("must be two times of day, such as 08:00-22:00") from None
+
+
 def _session_key(value: object) -> str:
     key = _text(value)
     channel, colon, chat = key.partition(":")
@@ -124,6 +135,8 @@ class Settings:
     min_interval_seconds: int = _setting(_whole(1), 1)
     delivery_attempts: int = _setting(_whole(1), 5)
     keep_runs_days: int = _setting(_whole(1), 90)
+    heartbeat_minutes: int = _setting(_whole(0), 0)
+    active_hours: tuple[time, time] | None = _setting(_hours, None)
     smtp_url: str | None = _setting(_url("smtp", "smtps"), None, secret=True)
 
     @property

@@ -121,12 +121,13 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
         ],
     )
     tx.ring(*{f"user:{scene.turn.user_id}" for scene in scenes})
-    ours = {scene.turn.id for scene in scenes}
-    return ["closed" if ending.opened.turn.id in ours else "lost" for ending in endings]
+    ours = {id(scene.ending) for scene in scenes}
+    return ["closed" if id(ending) in ours else "lost" for ending in endings]
 
 
 def _lock(tx: Tx, endings: Sequence[Ending]) -> list[_Scene]:
-    turns = {ending.opened.turn.id: ending for ending in endings}
+    # A zombie of this very process may ask beside the turn's owner: only the newest fence can be the right one.
+    turns = {ending.opened.turn.id: ending for ending in sorted(endings, key=lambda ending: ending.fence)}
     job_ids = {e.opened.turn.job_id for e in endings if e.opened.turn.job_id and e.opened.turn.run_id}
     jobs.lock(tx, job_ids)
     known_jobs = jobs.get_many(tx, job_ids) if job_ids else {}

@@ -92,11 +92,12 @@ class Keeper:
         n = self._next()
 
         def both(tx: Tx) -> Done:
-            self._hold(tx)
             before = steps.find(tx, self.turn_id, kind="tool", key=call.key)
             if before is not None and before.state == "done":
                 return Done(text=before.result or "")
             done = work(tx)
+            # Last, for the order of locks: the work takes jobs and sessions. A lost turn undoes it all the same.
+            self._hold(tx)
             steps.add_step(
                 tx, self.turn_id, n, kind="tool", name=call.name, key=call.key, args=json.dumps(dict(call.args)),
                 result=done.text, cards=done.cards,

@@ -55,6 +55,8 @@ async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
     opened = await room.open(lane_id, claim)
     if not isinstance(opened, Opened):
         return opened
+    # Only now: a renewal that looks before the commit would not find the turn, and give it up.
+    claim.turn_id, claim.fence = opened.turn.id, opened.turn.fence
     try:
         thought = await _think(room, opened, claim)
         if thought is None:

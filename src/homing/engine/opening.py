@@ -1,6 +1,6 @@
 """Open: the head of a free lane becomes a running turn, with its opening, run and prompt, in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -57,11 +57,9 @@ class _Plan:
 
 def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list[Found]:
     """Open the head of each lane, or take up its open turn whose claim ran out."""
-    claims = dict(wants)
-    involved = set(claims) | sessions.parents_of(tx, list(claims))
-    if house.settings.unified_session:
-        # In a unified lane several chats wait: their rows are locked with the lane's, in id order.
-        involved |= lanes.waiting_chats(tx, list(claims))
+    # Of several who ask for one lane at once the first gets it.
+    claims = dict(reversed(wants))
+    involved = set(claims) | lanes.touched_by_opening(tx, list(claims))
     sessions.lock(tx, involved)
     now = tx.now()
     found: dict[int, Found] = {}
@@ -69,12 +67,21 @@ def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list
         if taken := _take_up(tx, lane_id, claims[lane_id], now):
             found[lane_id] = taken
     heads = lanes.take_heads(tx, [lane_id for lane_id in claims if lane_id not in found])
-    # A head whose chat came in after our look is not locked by us: the next look has it.
-    heads = [head for head in heads if head.inbound.session_id in involved]
+    # A chat that came in after our look is not locked by us: the next look has it.
+    heads = [_within(head, involved) for head in heads if head.inbound.session_id in involved]
     for opened in _open(tx, heads, claims, house, now):
         found[opened.turn.lane_id] = opened
     busy = _busy(tx, [lane_id for lane_id in claims if lane_id not in found])
-    return [found.get(lane_id, "held" if lane_id in busy else "empty") for lane_id, _ in wants]
+    return [
+        found.get(lane_id, "held" if lane_id in busy else "empty")
+        if claims[lane_id] is claim or lane_id not in found
+        else "held"
+        for lane_id, claim in wants
+    ]
+
+
+def _within(head: Head, involved: Collection[int]) -> Head:
+    return Head(inbound=head.inbound, notes=[note for note in head.notes if note.session_id in involved])
 
 
 def _busy(tx: Tx, lane_ids: list[int]) -> set[int]:
@@ -85,7 +92,6 @@ def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None
     turn = lanes.take_over(tx, lane_id, claim.worker_id, _until(claim, now))
     if turn is None:
         return None
-    claim.turn_id, claim.fence = turn.id, turn.fence
     return _read_opened(tx, turn, now)
 
 
@@ -132,9 +138,6 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
         ],
     )  # fmt: skip
     opened = [_opened(plan, new, now) for plan, new in zip(plans, new_turns, strict=True)]
-    for one in opened:
-        claim = claims[one.turn.lane_id]
-        claim.turn_id, claim.fence = one.turn.id, one.turn.fence
     tx.ring(*{f"user:{plan.session.user_id}" for plan in plans})
     return opened
 

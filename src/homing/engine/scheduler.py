@@ -4,14 +4,14 @@ One armed timer: it wakes at the next due instant, at least every 60 s, and at o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from homing.engine.aftermath import give_note
+from homing.engine.heartbeat import Decided, give_heartbeats, hold_heartbeats
 from homing.model.clock import Clock
-from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, Verdict, decide
+from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import run_id
 from homing.model.schedules import At
 from homing.operations.desk import House, lane_of
@@ -28,12 +28,6 @@ _JUMP = 1.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Decided:
-    job: DueJob
-    verdict: Verdict
-
-
 def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
     """Turn due jobs into queued runs; say how many jobs were due."""
     now = tx.now()
@@ -41,30 +35,35 @@ def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
     if not due:
         return 0
     active = runs.active_jobs(tx, [job.id for job in due])
-    decided: list[_Decided] = []
+    decided: list[Decided] = []
+    bad: list[tuple[DueJob, Exception]] = []
     for job in due:
         try:
-            decided.append(_Decided(job=job, verdict=decide(job, now, active=job.id in active)))
+            decided.append(Decided(job=job, verdict=decide(job, now, active=job.id in active)))
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
-            _schedule_error(tx, job, error, house)
+            bad.append((job, error))
+    decided = hold_heartbeats(tx, decided, house)
+    give_heartbeats(tx, [one.job for one in decided], house)
     firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
     skipping = [one for one in decided if one.verdict.skips]
     fired = fire(
         tx,
         firings,
         unified=house.settings.unified_session,
-        also={one.job.session_id for one in decided if one.verdict.skips or one.verdict.next_run_at is None},
+        also={job.session_id for job in due},
     )
     _skip(tx, skipping, fired)
     jobs.advance(tx, [_move(one, fired) for one in decided])
     for one in decided:
         if one.verdict.scheduled_for is None and one.verdict.next_run_at is None:
             _run_out(tx, one, house)
+    for job, error in bad:
+        _schedule_error(tx, job, error, house)
     tx.ring("jobs")
     return len(due)
 
 
-def _firing(one: _Decided, now: datetime) -> Firing:
+def _firing(one: Decided, now: datetime) -> Firing:
     verdict = one.verdict
     assert verdict.scheduled_for is not None
     return Firing(
@@ -78,7 +77,7 @@ def _firing(one: _Decided, now: datetime) -> Firing:
     )
 
 
-def _move(one: _Decided, fired: Fired) -> dict[str, object]:
+def _move(one: Decided, fired: Fired) -> dict[str, object]:
     verdict = one.verdict
     ran = (
         verdict.scheduled_for is not None
@@ -91,11 +90,11 @@ def _move(one: _Decided, fired: Fired) -> dict[str, object]:
         "b_queued": int(ran and verdict.trigger != "retry"),
         "b_retry": one.job.timing.retry,
         "b_retry_of": one.job.timing.retry_of,
-        "b_rev": fired.revs.get(one.job.session_id, 0),
+        "b_rev": fired.revs[one.job.session_id],
     }
 
 
-def _skip(tx: Tx, skipping: Sequence[_Decided], fired: Fired) -> None:
+def _skip(tx: Tx, skipping: Sequence[Decided], fired: Fired) -> None:
     """Count what does not run: consecutive skips of a job for one reason are one row."""
     fresh: list[NewRun] = []
     for one in skipping:
@@ -110,7 +109,7 @@ def _skip(tx: Tx, skipping: Sequence[_Decided], fired: Fired) -> None:
     runs.add_runs(tx, fresh)
 
 
-def _skipped_run(one: _Decided, stretch: Stretch, rev: int) -> NewRun:
+def _skipped_run(one: Decided, stretch: Stretch, rev: int) -> NewRun:
     return NewRun(
         id=run_id(one.job.id, stretch.first, "timer"),
         job_id=one.job.id,
@@ -129,7 +128,7 @@ def _skipped_run(one: _Decided, stretch: Stretch, rev: int) -> NewRun:
     )
 
 
-def _run_out(tx: Tx, one: _Decided, house: House) -> None:
+def _run_out(tx: Tx, one: Decided, house: House) -> None:
     """Nothing runs and nothing follows: the job is done, and a one-shot that nobody saw fire says so."""
     missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.verdict.skips)
     if missed:
@@ -149,8 +148,8 @@ def _run_out(tx: Tx, one: _Decided, house: House) -> None:
 
 def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None:
     """Rule 20: record it on this job alone; after three in a row it is paused with a reason and a note."""
+    sessions.lock(tx, [job.session_id])
     home = sessions.get(tx, job.session_id)
-    sessions.lock(tx, [home.id])
     rev = sessions.mark(tx, {home.id: 0})[home.id].rev
     line = f"Its schedule cannot be computed: {error}"[:200]
     run = NewRun(
@@ -180,8 +179,8 @@ def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
     """Enable jobs whose pause ends now: an overdue one goes on at its next instant."""
     now = tx.now()
     waking = jobs.take_waking(tx, now, limit)
+    sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
-        sessions.lock(tx, [job.session_id])
         rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
         upcoming = job.timing.next_due(now)
         values: dict[str, object] = {"disabled_until": None, "rev": rev}

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from homing.model.errors import NotReady
 from homing.store import Store, Tx
 
 Item = TypeVar("Item")
@@ -41,6 +42,11 @@ class Together(Generic[Item, Result]):
     async def _write(self, group: "list[tuple[Item, asyncio.Future[Result]]]") -> None:
         try:
             results = await self._store.write(lambda tx: self._verb(tx, [item for item, _ in group]))
+        except NotReady as error:
+            # Nobody's fault: halving would only ask a database that is away once for every item.
+            for _, future in group:
+                _settle(future, error)
+            return
         except Exception as error:  # noqa: BLE001 - whatever it was, exactly the items that cause it get it
             if len(group) == 1:
                 _settle(group[0][1], error)

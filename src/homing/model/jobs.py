@@ -146,7 +146,7 @@ class DueJob:
 class Stretch:
     """Consecutive instants that do not run, for one reason."""
 
-    reason: Literal["missed", "overlap", "asked"]
+    reason: Literal["missed", "overlap", "asked", "gate"]
     first: datetime
     until: datetime
     count: int

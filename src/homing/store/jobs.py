@@ -45,7 +45,11 @@ def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
             sa.update(t.job)
             .where(t.job.c.id == sa.bindparam("b_id"))
             .values(
-                next_run_at=sa.bindparam("b_next", type_=t.Instant),
+                # A job that this very firing set to rest, or that was to go after its run, has no next instant.
+                next_run_at=sa.case(
+                    (sa.and_(t.job.c.enabled, t.job.c.removed_at.is_(None)), sa.bindparam("b_next", type_=t.Instant)),
+                    else_=None,
+                ),
                 runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
                 retry=sa.bindparam("b_retry"), retry_of=sa.bindparam("b_retry_of", type_=t.Instant),
                 rev=sa.bindparam("b_rev"), schedule_errors=0,
@@ -77,6 +81,23 @@ def insert(tx: Tx, values: Mapping[str, Any]) -> Job:
     job = get(tx, str(values["id"]))
     assert job is not None
     return job
+
+
+def revive_or_insert(tx: Tx, values: Mapping[str, Any]) -> None:
+    """Write a system job, or wake the one of its key that sleeps in that session."""
+    revived = tx.run(
+        sa.update(t.job)
+        .where(
+            t.job.c.session_id == values["session_id"], t.job.c.kind == "system",
+            t.job.c.dedupe_key == values["dedupe_key"], t.job.c.removed_at.is_(None),
+        )
+        .values(
+            enabled=True, disabled_by=None, disabled_reason=None, next_run_at=values["next_run_at"],
+            every_ms=values["every_ms"],
+        )
+    )  # fmt: skip
+    if not revived:
+        insert(tx, values)
 
 
 def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:

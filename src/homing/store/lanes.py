@@ -14,6 +14,7 @@ from homing.model.errors import Lost
 from homing.model.ids import new_id
 from homing.model.messages import Message
 from homing.model.people import Source
+from homing.model.sessions import UNIFIED
 from homing.model.turns import Inbound, Outcome, Turn, choose_head
 from homing.store import tables as t
 from homing.store.base import Tx
@@ -168,13 +169,20 @@ def open_turn_of(tx: Tx, lane_id: int) -> Turn | None:
     return turn_of(rows[0]) if rows else None
 
 
-def hold(tx: Tx, turn_id: str, fence: int, *, alone: bool = False) -> Turn:
+def open_turn_ids(tx: Tx, user_id: str) -> list[str]:
+    """Name the open turns of a user."""
+    rows = tx.rows(sa.select(t.turn.c.id).where(t.turn.c.user_id == user_id, t.turn.c.state != "closed"))
+    return [str(turn_id) for (turn_id,) in rows]
+
+
+def hold(tx: Tx, turn_id: str, fence: int) -> Turn:
     """Lock a running turn under its fence before writing for it; `Lost` when it is another's now."""
     statement = sa.select(*turn_columns).where(
         t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running"
     )
     if tx.postgres:
-        statement = statement.with_for_update(read=not alone, key_share=False)
+        # Not shared: two steps at once that then count anew (`made_progress`) would wait for each other.
+        statement = statement.with_for_update(key_share=True)
     rows = tx.rows(statement)
     if not rows:
         raise Lost(f"{turn_id} is not mine any more")
@@ -231,6 +239,10 @@ def renew(tx: Tx, worker_id: str, turn_ids: Collection[str], until: datetime) ->
     """Prolong this worker's claims; return the turns that are still its own."""
     if not turn_ids:
         return []
+    if tx.postgres:
+        # An update takes its rows in any order; whoever closes or takes over many takes them by id, so we do too.
+        mine = sa.select(t.turn.c.id).where(t.turn.c.id.in_(list(turn_ids))).order_by(t.turn.c.id)
+        tx.rows(mine.with_for_update(key_share=True))
     rows = tx.rows(
         sa.update(t.turn)
         .where(t.turn.c.id.in_(sorted(turn_ids)), t.turn.c.worker_id == worker_id, t.turn.c.state == "running")
@@ -286,7 +298,8 @@ def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
         tx.run(
             sa.update(t.turn)
             .where(t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running")
-            .values(claimed_until=tx.now(), attempts=t.turn.c.attempts - 1)
+            # Nobody's: a renewal that is still under way must not bind it again.
+            .values(worker_id=None, claimed_until=tx.now(), attempts=t.turn.c.attempts - 1)
         )
         == 1
     )
@@ -311,11 +324,11 @@ def anything_waits(tx: Tx) -> bool:
 
 
 def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
-    """Name those of some lanes whose open turn has nobody at work any more."""
+    """Name those of some lanes whose open turn has nobody at work any more, in the order in which turns are locked."""
     rows = tx.rows(
-        sa.select(t.turn.c.lane_id).where(
-            t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now()
-        )
+        sa.select(t.turn.c.lane_id)
+        .where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
+        .order_by(t.turn.c.id)
     )
     return [lane_id for (lane_id,) in rows]
 
@@ -326,15 +339,23 @@ def next_claim_end(tx: Tx) -> datetime | None:
     return row[0]
 
 
-def _free() -> sa.ColumnElement[bool]:
-    return ~sa.exists().where(t.turn.c.lane_id == t.inbound.c.lane_id, t.turn.c.state != "closed")
+def _next_in_free_lane() -> sa.ColumnElement[bool]:
+    """First of its line, in a lane without an open turn: one row a lane, so that a full one hides no other."""
+    before = t.inbound.alias("before")
+    return sa.and_(
+        ~sa.exists().where(t.turn.c.lane_id == t.inbound.c.lane_id, t.turn.c.state != "closed"),
+        ~sa.exists().where(
+            before.c.lane_id == t.inbound.c.lane_id, before.c.line == t.inbound.c.line, before.c.state == "waiting",
+            before.c.n < t.inbound.c.n,
+        ),
+    )  # fmt: skip
 
 
 def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
     """Name free lanes in which a person waits, longest first. A hint: opening decides."""
     statement = (
         sa.select(t.inbound.c.lane_id)
-        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _free())
+        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _next_in_free_lane())
         .order_by(t.inbound.c.n)
         .limit(limit)
     )
@@ -351,8 +372,9 @@ def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collecti
         statement = (
             sa.select(t.inbound.c.lane_id)
             .where(
-                t.inbound.c.line == "machines", t.inbound.c.state == "waiting", t.inbound.c.user_id == user_id, _free()
-            )
+                t.inbound.c.line == "machines", t.inbound.c.state == "waiting", t.inbound.c.user_id == user_id,
+                _next_in_free_lane(),
+            )  # fmt: skip
             .order_by(t.inbound.c.n)
             .limit(limit)
         )
@@ -412,14 +434,23 @@ def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
     return [inbound_of(row) for row in rows]
 
 
-def waiting_chats(tx: Tx, lane_ids: Collection[int]) -> set[int]:
-    """Name the chats that wait in shared lanes: a look before the lock, so that all can be locked in order."""
-    rows = tx.rows(
-        sa.select(t.inbound.c.session_id)
-        .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
-        .distinct()
+def touched_by_opening(tx: Tx, lane_ids: Collection[int]) -> set[int]:
+    """Name the other sessions that opening some lanes touches: a look before the lock, so that all lock in order.
+
+    An isolated run is a row of its bound session; in a shared lane several chats wait, also after sharing was switched off.
+    """
+    bound = sa.select(t.session.c.parent_id).where(
+        t.session.c.id.in_(list(lane_ids)), t.session.c.parent_id.is_not(None)
     )
-    return {session_id for (session_id,) in rows}
+    chats = (
+        sa.select(t.inbound.c.session_id)
+        .join(t.session, t.session.c.id == t.inbound.c.lane_id)
+        .where(
+            t.session.c.id.in_(list(lane_ids)), t.session.c.key.startswith(UNIFIED, autoescape=True),
+            t.inbound.c.state == "waiting",
+        )
+    )  # fmt: skip
+    return {session_id for (session_id,) in tx.rows(sa.union(bound, chats))}
 
 
 def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
@@ -432,6 +463,18 @@ def opening_of(tx: Tx, turn: Turn) -> Message:
     """Read a turn's opening."""
     rows = tx.rows(messages.where(t.message.c.session_id == turn.session_id, t.message.c.seq == turn.opening_seq))
     return message_of(rows[0])
+
+
+def with_notes(tx: Tx, session_ids: Collection[int]) -> set[int]:
+    """Name the sessions into which something was laid that no turn has seen."""
+    rows = tx.rows(
+        sa.select(t.inbound.c.session_id)
+        .where(
+            t.inbound.c.session_id.in_(list(session_ids)), t.inbound.c.line == "note", t.inbound.c.state == "waiting"
+        )
+        .distinct()
+    )
+    return {session_id for (session_id,) in rows}
 
 
 def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:
@@ -515,7 +558,7 @@ def waiting_sizes(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int
         .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting", c.session_id.in_(list(session_ids)))
         .group_by(c.session_id)
     )
-    return {session_id: count for session_id, count in rows}
+    return {int(session_id): int(count) for session_id, count in rows}
 
 
 def waiting_of(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int], limit: int) -> dict[int, list[Inbound]]:
