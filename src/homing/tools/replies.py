@@ -1,13 +1,19 @@
 """What a model is told about jobs: the sentence, the id, the zone and the next times, so that it can tell the user."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.job import JobShape
 
-_UNDO = {"Added": "remove", "Updated": "undo", "Removed": "undo", "Skipped": "undo", "Enabled": "disable"}
+_UNDO = {
+    "Added": "remove",
+    "Updated": "undo",
+    "Removed": "undo",
+    "Skipped": "undo",
+    "Enabled": "disable",
+    "Disabled": "enable",
+}
 _STATUS = {"active": "Active", "paused": "Paused", "attention": "Needs attention", "done": "Done, no time left"}
 _LONGEST_MESSAGE = 1000
 
@@ -21,7 +27,7 @@ def changed(verb: str, job: JobShape, now: datetime, *, said: str = "") -> str:
     """Tell a change: Added "fruit watch" (job_…): weekdays at 08:00 Europe/Berlin. Next: … To undo: remove."""
     parts = [f"{verb} {named(job)}: {words(job)}."]
     parts += [said] if said else []
-    if verb != "Removed":
+    if job.removed_at is None:
         parts.append(upcoming(job, now))
     parts += [f"To undo: {_UNDO[verb]}."] if verb in _UNDO else []
     parts += [f"Note: {warning}" for warning in job.warnings or ()]
@@ -63,24 +69,16 @@ def status(job: JobShape) -> str:
     return f"{_STATUS[job.status]}: {why.rstrip('.')}."
 
 
-def whole(job: JobShape, now: datetime, why: str) -> str:
-    """Tell everything about one job, its last outcome included."""
+def whole(job: JobShape, now: datetime) -> list[str]:
+    """Tell everything about one job, in lines."""
     message = job.payload.message
     shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     extras = _extras(job, now)
-    return "\n".join(
-        [
-            f"{named(job)}: {words(job)}. {upcoming(job, now)} {status(job)}",
-            f"{'Sends, word for word' if job.payload.kind == 'reminder' else 'Message'}: {shown}",
-            *([f"Also: {listed(extras)}."] if extras else []),
-            why,
-        ]
-    )
-
-
-def candidates(jobs: Sequence[JobShape]) -> str:
-    """List jobs by name and id, as a sentence."""
-    return f"Yours: {', '.join(map(named, jobs))}." if jobs else "There are none in this conversation yet."
+    return [
+        f"{named(job)}: {words(job)}. {upcoming(job, now)} {status(job)}",
+        f"{'Sends, word for word' if job.payload.kind == 'reminder' else 'Message'}: {shown}",
+        *([f"Also: {listed(extras)}."] if extras else []),
+    ]
 
 
 def _extras(job: JobShape, now: datetime) -> list[str]:

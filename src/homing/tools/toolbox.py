@@ -9,8 +9,10 @@ from homing.model.turns import Turn
 from homing.operations.desk import Desk, House
 from homing.store import Tx, sessions
 from homing.store.steps import Done
-from homing.tools import quiet
+from homing.tools import quiet, schedule_task
 from homing.tools.offers import Offer
+
+SCHEDULERS = ("schedule_task", "cron")
 
 Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
 
@@ -21,7 +23,9 @@ def toolbox(*, turn: Turn, session_key: str, agent: Agent, house: House, commit:
 
 
 def _offers(turn: Turn, agent: Agent) -> list[Offer]:
-    offers: list[Offer] = []
+    # Two names for one tool only confuse a model, so it gets the one that its prompts know.
+    scheduler = next((name for name in agent.tools if name in SCHEDULERS), None)
+    offers = [schedule_task.offer(scheduler)] if scheduler else []
     if turn.source == "run" and turn.policy.get("quiet"):
         offers.append(quiet.OFFER)
     return offers

@@ -1,0 +1,77 @@
+"""`schedule_task`: everything an agent may do with jobs, in one flat tool, and the replies it gets.
+
+The MCP door offers the same function for a session that its caller names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from homing.model.errors import Refused
+from homing.model.sessions import Session
+from homing.operations.desk import Desk
+from homing.store.steps import Done
+from homing.tools.deeds import DEEDS, Call
+from homing.tools.offers import Offer
+from homing.tools.reading import Asked, read
+from homing.tools.refusals import told
+
+DESCRIPTION = (
+    "Do something later, or again and again, in this conversation. Needed for every reminder, later check or regular "
+    "task, and whenever you promise to come back: without it nothing happens. Then tell the user the time and zone "
+    "from the reply."
+)
+PARAMETERS: Mapping[str, object] = {
+    "type": "object",
+    "required": ["action"],
+    "properties": {
+        "action": {
+            "type": "string",
+            "enum": ["add", "list", "get", "update", "remove", "enable", "disable", "run", "skip"],
+            "description": "add: needs when and message. disable = pause. run = now. skip = leave out the next time. "
+            "All but add and list need job_id.",
+        },
+        "job_id": {
+            "type": "string",
+            "description": "Id or name, from add or list. In a scheduled turn it may be left out: this job.",
+        },
+        "when": {
+            "type": "string",
+            "description": "'in 10 minutes', 'tomorrow at 9:30', '2026-11-20T18:00', 'every 2 hours', "
+            "'every weekday at 8', or cron '0 9 * * 1-5'. The user's local time; do not convert.",
+        },
+        "message": {"type": "string", "description": "What to do then, as an instruction to yourself."},
+        "name": {"type": "string", "description": "2 to 5 words"},
+        "tz": {"type": "string", "description": "IANA zone, only if not the user's"},
+        "until": {"type": "string", "description": "Stop repeating then"},
+        "reminder": {"type": "boolean", "description": "Send message to the user word for word, no thinking"},
+        "isolated": {"type": "boolean", "description": "Work apart, without this conversation, and report here"},
+        "quiet": {"type": "boolean", "description": "Stay silent when there is no news"},
+    },
+}
+
+
+def schedule_task(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+    """Do what a model asks about the jobs of a session; a refusal says how to ask rightly."""
+    try:
+        asked = read(arguments)
+        done = DEEDS[asked.action](Call(desk=desk, session=session, asked=asked))
+    except Refused as refused:
+        raise told(refused, arguments) from refused
+    return replace(done, text="".join([done.text, *_left_out(asked)]))
+
+
+def offer(name: str) -> Offer:
+    """Offer the tool under the name that an agent's prompts know."""
+    return Offer(name=name, description=DESCRIPTION, parameters=PARAMETERS, deed=schedule_task)
+
+
+def _left_out(asked: Asked) -> list[str]:
+    """Say what was not used, so that nobody believes it was."""
+    said: list[str] = []
+    if asked.ignored:
+        said.append(
+            f"\nIgnored: {', '.join(asked.ignored)}. A job always belongs to this conversation and answers here."
+        )
+    if asked.unused:
+        said.append(f"\nNot used: {', '.join(asked.unused)}.")
+    return said
