@@ -1,7 +1,8 @@
 """The bell says "look now". A lost ring costs time, never work: whoever listens also looks by itself now and then.
 
-Topics: `jobs`, `lanes`, `cancels`, `deliveries`, `session:<id>`, `user:<id>`. Live words (an answer being written) go
-the same way with a payload; nothing of them is kept.
+Topics: `jobs`, `lanes`, `cancels`, `deliveries`, `session:<id>`, `user:<id>`, and `user:<id>/<session id>` for a
+visible change in a session. Whoever listens to a topic that ends in `:` or `/` hears all that begin with it. Live words (an
+answer being written) go the same way with a payload; nothing of them is kept.
 """
 
 import asyncio
@@ -29,20 +30,26 @@ class Ear:
 
     def __init__(self, bell: "LocalBell", topics: frozenset[str]) -> None:
         self.topics = topics
+        self._beginnings = tuple(topic for topic in topics if topic[-1] in ":/")
         self.said: deque[dict[str, object]] = deque(maxlen=_LIVE_KEPT)
         self._bell = bell
         self._rung: set[str] = set()
         self._event = asyncio.Event()
 
     def hear(self, topics: Iterable[str]) -> None:
-        if heard := self.topics.intersection(topics):
+        if heard := self._mine(topics):
             self._rung |= heard
             self._event.set()
 
     def hear_words(self, topics: Iterable[str], words: dict[str, object]) -> None:
-        if self.topics.intersection(topics):
+        if self._mine(topics):
             self.said.append(words)
             self._event.set()
+
+    def _mine(self, topics: Iterable[str]) -> set[str]:
+        if not self._beginnings:
+            return set(self.topics.intersection(topics))
+        return {topic for topic in topics if topic in self.topics or topic.startswith(self._beginnings)}
 
     async def wait(self, seconds: float | None) -> set[str]:
         """Wait until a topic rings or words are said, at most so long; return the topics that rang since last time."""

@@ -167,6 +167,11 @@ def get(tx: Tx, delivery_id: str) -> Delivery | None:
     return r.delivery_of(rows[0]) if rows else None
 
 
+def get_many(tx: Tx, delivery_ids: Collection[str]) -> dict[str, Delivery]:
+    rows = tx.rows(r.deliveries.where(t.delivery.c.id.in_(list(delivery_ids))))
+    return {delivery.id: delivery for delivery in map(r.delivery_of, rows)}
+
+
 def of_messages(tx: Tx, session_id: int, seqs: Collection[int]) -> dict[int, list[Delivery]]:
     """Read the deliveries of some messages of a session."""
     found: dict[int, list[Delivery]] = {}

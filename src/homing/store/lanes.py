@@ -372,7 +372,9 @@ def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collecti
         statement = (
             sa.select(t.inbound.c.lane_id)
             .where(
-                t.inbound.c.line == "machines", t.inbound.c.state == "waiting", t.inbound.c.user_id == user_id,
+                t.inbound.c.line == "machines",
+                t.inbound.c.state == "waiting",
+                t.inbound.c.user_id == user_id,
                 _next_in_free_lane(),
             )  # fmt: skip
             .order_by(t.inbound.c.n)

@@ -117,28 +117,39 @@ def last_visible(tx: Tx, session_id: int, before_seq: int) -> Message | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What changed in a session after a revision, and the revision this look saw."""
+    """What changed in a session after a revision."""
 
     rev: int
-    deleted: bool
+    """Up to here this look saw everything; messages may reach into the revision after it."""
+    more: bool
     messages: list[Message]
     run_ids: list[str]
     job_ids: list[str]
     delivery_ids: list[str]
 
 
-def changes(tx: Tx, session_id: int, after_rev: int, limit: int) -> Changes:
-    """Read the rows of a session with a greater revision, in one look. Messages are cut at `limit`, whole revisions."""
-    rev, deleted_at = tx.rows(sa.select(t.session.c.rev, t.session.c.deleted_at).where(t.session.c.id == session_id))[0]
+def changes(tx: Tx, session_id: int, after_rev: int, limit: int, *, after_seq: int = 0) -> Changes:
+    """Read the rows of a session with a greater revision, in one look, about `limit` of each kind at most.
+
+    Numbers are given under the session's lock, so seq and rev grow together: `after_seq` goes on inside a revision.
+    """
+    newest = rev = tx.rows(sa.select(t.session.c.rev).where(t.session.c.id == session_id))[0][0]
+    for table in (t.run, t.job, t.delivery):
+        rev = min(rev, _whole_revs(tx, table, session_id, after_rev, limit) or rev)
     rows = tx.rows(
-        r.messages.where(t.message.c.session_id == session_id, t.message.c.rev > after_rev)
+        r.messages.where(
+            t.message.c.session_id == session_id,
+            t.message.c.rev > after_rev,
+            t.message.c.rev <= rev,
+            t.message.c.seq > after_seq,
+        )
         .order_by(t.message.c.seq)
         .limit(limit)
     )
     messages = [r.message_of(row) for row in rows]
     if len(messages) == limit:
-        # More is there: go as far as the last revision that is surely complete.
-        rev = min(rev, messages[-1].rev)
+        # The last message's revision may go on beyond it: only those before it are surely complete.
+        rev = messages[-1].rev - 1
 
     def ids(table: sa.Table) -> list[str]:
         found = tx.rows(
@@ -150,9 +161,19 @@ def changes(tx: Tx, session_id: int, after_rev: int, limit: int) -> Changes:
 
     return Changes(
         rev=rev,
-        deleted=deleted_at is not None,
+        more=rev < newest,
         messages=messages,
         run_ids=ids(t.run),
         job_ids=ids(t.job),
         delivery_ids=ids(t.delivery),
     )
+
+
+def _whole_revs(tx: Tx, table: sa.Table, session_id: int, after_rev: int, limit: int) -> int | None:
+    """Say up to which revision about `limit` rows lie, never splitting one; None when there are no more than that."""
+    found = sa.select(table.c.rev).where(table.c.session_id == session_id, table.c.rev > after_rev)
+    beyond = tx.rows(found.order_by(table.c.rev).offset(limit).limit(1))
+    if not beyond:
+        return None
+    first = tx.rows(found.order_by(table.c.rev).limit(1))[0][0]
+    return max(first, beyond[0][0] - 1)

@@ -44,11 +44,11 @@ def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
             sa.update(t.session)
             .where(t.session.c.id.in_(ids))
             .values(change)
-            .returning(t.session.c.id, t.session.c.rev, t.session.c.seq)
+            .returning(t.session.c.id, t.session.c.rev, t.session.c.seq, t.session.c.user_id)
         )
-        for session_id, rev, seq in rows:
+        for session_id, rev, seq, user_id in rows:
             marks[session_id] = Marks(rev=rev, first_seq=seq - count + 1)
-    tx.ring(*(f"session:{session_id}" for session_id in counts))
+            tx.ring(f"session:{session_id}", f"user:{user_id}/{session_id}")
     return marks
 
 
@@ -101,16 +101,6 @@ def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
     return {session.id: session for session in map(session_of, rows)}
 
 
-def parents_of(tx: Tx, session_ids: Collection[int]) -> set[int]:
-    """Name the bound sessions of isolated ones."""
-    rows = tx.rows(
-        sa.select(t.session.c.parent_id).where(
-            t.session.c.id.in_(list(session_ids)), t.session.c.parent_id.is_not(None)
-        )
-    )
-    return {parent_id for (parent_id,) in rows}
-
-
 def unified_of(tx: Tx, user_ids: Collection[str]) -> set[int]:
     """Name the shared lanes of users, where they have one."""
     keys = [unified_key(user_id) for user_id in user_ids]
@@ -144,7 +134,7 @@ def add(
     own = [key] if addresses is None else list(addresses)
     if own:
         tx.run(sa.insert(t.address), [{"session_id": session.id, "address": a} for a in own])
-    tx.ring(f"session:{session.id}", f"user:{user_id}")
+    tx.ring(f"session:{session.id}", f"user:{user_id}/{session.id}")
     return session
 
 
@@ -203,22 +193,21 @@ def change(tx: Tx, session: Session, values: Mapping[str, object], *, revision: 
         .where(*where)
         .values({**values, "revision": t.session.c.revision + 1, "rev": t.session.c.rev + 1, "updated_at": tx.now()})
     )
-    tx.ring(f"session:{session.id}", f"user:{session.user_id}")
+    tx.ring(f"session:{session.id}", f"user:{session.user_id}/{session.id}")
     return changed == 1
 
 
 def delete(tx: Tx, session_id: int) -> bool:
     """Mark a locked session as deleted; its key may then begin anew."""
     now = tx.now()
-    tx.ring(f"session:{session_id}")
-    return (
-        tx.run(
-            sa.update(t.session)
-            .where(t.session.c.id == session_id, t.session.c.deleted_at.is_(None))
-            .values(deleted_at=now, updated_at=now, rev=t.session.c.rev + 1)
-        )
-        == 1
+    rows = tx.rows(
+        sa.update(t.session)
+        .where(t.session.c.id == session_id, t.session.c.deleted_at.is_(None))
+        .values(deleted_at=now, updated_at=now, rev=t.session.c.rev + 1)
+        .returning(t.session.c.user_id)
     )
+    tx.ring(f"session:{session_id}", *(f"user:{user_id}/{session_id}" for (user_id,) in rows))
+    return bool(rows)
 
 
 def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int) -> bool:
@@ -231,6 +220,13 @@ def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int)
         )
         == 1
     )
+
+
+def revs_of(tx: Tx, user_id: str) -> dict[int, int]:
+    """Read how far each conversation of a user is; those of isolated runs are left out, for they are many and brief."""
+    c = t.session.c
+    rows = tx.rows(sa.select(c.id, c.rev).where(c.user_id == user_id, c.parent_id.is_(None), c.deleted_at.is_(None)))
+    return {int(session_id): int(rev) for session_id, rev in rows}
 
 
 def listed(
