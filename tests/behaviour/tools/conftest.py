@@ -3,8 +3,9 @@
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
-from homing.model.people import OWNER
-from homing.store import sessions
+from behaviour.tools.talks import Talk
+from homing.model.people import OWNER, Agent
+from homing.store import Tx, people, sessions
 from support.worlds import World
 
 
@@ -25,3 +26,17 @@ def open_chat(world: World) -> MakeChat:
 @pytest.fixture
 def chat(open_chat: MakeChat) -> Chat:
     return open_chat()
+
+
+@pytest.fixture
+def talk(world: World) -> Talk:
+    """A conversation with an agent that has all our tools and the offline model."""
+
+    def furnish(tx: Tx) -> Talk:
+        tools = ("schedule_task", "remember", "recall", "forget")
+        people.add_agent(tx, Agent(id="handy", name="Handy", model=None, instructions="Be kind.", tools=tools))
+        session = sessions.add(tx, key="web:talk", user_id=OWNER, agent_id="handy")
+        assert session is not None
+        return Talk(world=world, session=session)
+
+    return world.write(furnish)

@@ -36,7 +36,7 @@ def add(scene: Scene, when: str, message: str, *, reminder: bool) -> Plan:
     if reminder:
         args["reminder"] = True
     [result] = yield [_call(scene, args)]
-    return result.text
+    return result.told
 
 
 def remind(scene: Scene, rest: str) -> Plan:
@@ -64,7 +64,7 @@ def again(scene: Scene, rest: str) -> Plan:
 def show(scene: Scene) -> Plan:
     """Show the automations with the numbers by which they can be named."""
     [result] = yield [_call(scene, {"action": "list"})]
-    return numbered(result.text)
+    return numbered(result.told)
 
 
 def change(scene: Scene, verb: str, target: str) -> Plan:
@@ -86,7 +86,7 @@ def change(scene: Scene, verb: str, target: str) -> Plan:
     else:
         ids = [target]
     results = yield [_call(scene, {"action": ACTIONS[verb], "job_id": job}) for job in ids]
-    return "\n".join(result.text for result in results)
+    return "\n".join(result.told for result in results)
 
 
 def undo(scene: Scene) -> Plan:
@@ -95,7 +95,7 @@ def undo(scene: Scene) -> Plan:
     if not job:
         return "Nothing was changed in this conversation that I could take back."
     [result] = yield [_call(scene, {"action": "undo", "job_id": job})]
-    return result.text
+    return result.told
 
 
 def jobs_in(text: str) -> list[str]:

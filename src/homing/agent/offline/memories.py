@@ -26,7 +26,7 @@ def remember(scene: Scene, text: str) -> Plan:
         yield from ()
         return f'Noted in this conversation: "{text}".'
     [result] = yield [Call(tool="remember", args={"text": text})]
-    return f'Noted: "{text}".' if result.ok else result.text
+    return f'Noted: "{text}".' if result.ok else result.told
 
 
 def likes(scene: Scene, query: str) -> Plan:
@@ -55,7 +55,7 @@ def forget(scene: Scene, what: str) -> Plan:
         if len(ids) > 1:
             return f"Several memories fit. Say forget and the id of one:\n{result.text}"
     results = yield [Call(tool="forget", args={"memory_id": memory_id}) for memory_id in ids]
-    return "\n".join(result.text for result in results)
+    return "\n".join(result.told for result in results)
 
 
 def _recall(scene: Scene, query: str) -> Generator[list[Call], list[Result], list[str]]:

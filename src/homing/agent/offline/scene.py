@@ -26,6 +26,11 @@ class Result:
     text: str
     ok: bool
 
+    @property
+    def told(self) -> str:
+        """What a person is told of it: a refusal's first part says why, the rest teaches models how to call."""
+        return self.text if self.ok else self.text.partition("\nRead: ")[0]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Past:

@@ -1,0 +1,77 @@
+"""A conversation through the real lane: a person's message in, the closing out; model, keeper and tools are real."""
+
+from dataclasses import dataclass, field
+
+from homing.agent.models import Models
+from homing.agent.offline.plans import LABEL
+from homing.engine.claims import Claim
+from homing.engine.lane import Lanes, work_lane
+from homing.engine.thinking import Thinker
+from homing.model.jobs import Job
+from homing.model.messages import Message
+from homing.model.people import OWNER
+from homing.model.sessions import Session
+from homing.store import Tx, jobs, lanes, messages, sessions
+from homing.store.lanes import NewInbound
+from homing.tools.toolbox import toolbox
+from support.worlds import World
+
+
+@dataclass(kw_only=True, eq=False)
+class Talk:
+    """One session with a worker that works its lane whenever something was said."""
+
+    world: World
+    session: Session
+    models: Models = field(default_factory=Models)
+
+    def __post_init__(self) -> None:
+        world = self.world
+        thinker = Thinker(
+            store=world.store,
+            house=world.house,
+            models=self.models,
+            toolbox=lambda opened, keeper, agent: toolbox(
+                turn=opened.turn, session_key=opened.session_key, agent=agent, house=world.house, commit=keeper.commit
+            ),
+        )
+        self.lanes = Lanes(store=world.store, house=world.house, think=thinker)
+
+    async def say(self, text: str) -> str:
+        """Say something and read the closing, without the label that every offline answer carries."""
+        answer = (await self.closing(text)).text
+        assert answer.startswith(LABEL)
+        return answer.removeprefix(LABEL)
+
+    async def closing(self, text: str) -> Message:
+        def enter(tx: Tx) -> None:
+            sessions.lock(tx, [self.session.id])
+            lanes.enqueue(tx, [self._inbound(text)])
+
+        before = len(self.messages())
+        await self.world.store.write(enter)
+        await self.work()
+        return next(message for message in self.messages()[before:] if message.role == "assistant")
+
+    async def work(self) -> None:
+        """Work whatever waits in the lane."""
+        claim = Claim(worker_id="worker_test", clock=self.world.clock, seconds=10)
+        while await work_lane(self.lanes, self.session.id, claim) == "more":
+            claim = Claim(worker_id="worker_test", clock=self.world.clock, seconds=10)
+
+    def messages(self) -> list[Message]:
+        return self.world.write(lambda tx: messages.page(tx, self.session.id, after=0, before=None, limit=200))
+
+    def jobs(self) -> list[Job]:
+        return self.world.write(lambda tx: jobs.bound_to(tx, self.session.id))
+
+    def _inbound(self, text: str) -> NewInbound:
+        return NewInbound(
+            session_id=self.session.id,
+            lane_id=self.session.id,
+            user_id=OWNER,
+            source="person",
+            text=text,
+            line="people",
+            address=self.session.key,
+        )
