@@ -6,17 +6,17 @@ tests that need another one go by relative times.
 
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from homing.model.people import OWNER, Agent, Caller
 from homing.operations.desk import Desk, House
 from homing.settings import Settings, load
-from homing.store import Store, Tx, people, schema
+from homing.store import Store, Tx, jobs, people, schema
 from homing.testing import FakeClock, PostgresServer
 
 T = TypeVar("T")
@@ -57,6 +57,14 @@ class World:
 
     def desk(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Desk:
         return Desk(tx=tx, caller=caller, house=self.house)
+
+    def with_settings(self, **values: Any) -> "World":
+        """The same world under other settings."""
+        return replace(self, house=replace(self.house, settings=replace(self.settings, **values)))
+
+    def make_past(self, job_id: str, by: timedelta = timedelta(hours=1)) -> None:
+        """Let a one-shot's time be over, on either clock."""
+        self.write(lambda tx: jobs.engine_write(tx, job_id, {"at": tx.now() - by}))
 
     def now(self) -> datetime:
         """Tell the store's time."""

@@ -101,6 +101,11 @@ def shorten_skip(tx: Tx, run_id: str, *, until: datetime, count: int, rev: int) 
     )
 
 
+def set_next(tx: Tx, run_id: str, next_run_at: datetime | None) -> None:
+    """Note what follows a run."""
+    tx.run(sa.update(t.run).where(t.run.c.id == run_id).values(next_run_at=next_run_at))
+
+
 def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
     """Mark queued runs as running, with the prompt as used. Keys: b_id, b_turn, b_seq, b_rev, b_prompt…"""
     tx.run(
@@ -196,6 +201,11 @@ def listed(
     if before_n is not None:
         where.append(c.n < before_n)
     return [r.run_of(row) for row in tx.rows(r.runs.where(*where).order_by(c.n.desc()).limit(limit))]
+
+
+def number_of(tx: Tx, run_id: str) -> int:
+    """Tell a run's place in the order of writing."""
+    return tx.rows(sa.select(t.run.c.n).where(t.run.c.id == run_id))[0][0]
 
 
 def recent(tx: Tx, job_ids: Collection[str], count: int) -> dict[str, list[Run]]:

@@ -1,0 +1,37 @@
+"""Instants as people write them: RFC 3339, a local time, a phrase; read in the zone of rule 8."""
+
+from datetime import datetime, time, timedelta
+
+from homing.model.errors import Invalid
+from homing.model.schedules import At, read_when
+from homing.model.schedules.points import Point, read_point
+from homing.model.schedules.zones import instant_of, zone
+
+
+def read_instant(text: str, *, field: str, now: datetime, tz: str, day_ends: bool = False) -> datetime:
+    """Read one instant. A day alone is its beginning, or with `day_ends` its last second."""
+    said = " ".join(text.split())
+    try:
+        point = read_point(said.lower(), now=now, tz=tz) or _phrase(said, now, tz, field)
+    except Invalid as error:
+        raise Invalid(error.detail, field=field, code=error.field_code) from None
+    if point.instant is not None:
+        return point.instant
+    assert point.day is not None
+    midnight = datetime.combine(point.day + timedelta(days=day_ends), time())
+    return instant_of(midnight, zone(tz)) - timedelta(seconds=day_ends)
+
+
+def read_future(text: str, *, field: str, now: datetime, tz: str, day_ends: bool = False) -> datetime:
+    """Read an instant that has to be still to come."""
+    instant = read_instant(text, field=field, now=now, tz=tz, day_ends=day_ends)
+    if instant <= now:
+        raise Invalid(f"{field} is in the past. Give a later time.", field=field, code="schedule_in_past")
+    return instant
+
+
+def _phrase(said: str, now: datetime, tz: str, field: str) -> Point:
+    schedule = read_when(said, now=now, zone=tz).schedule
+    if not isinstance(schedule, At):
+        raise Invalid(f"{field} is one time, and {said!r} repeats.", field=field, code="wrong_type")
+    return Point(instant=schedule.at)

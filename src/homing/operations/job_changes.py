@@ -1,0 +1,234 @@
+"""Change a job: update, enable, disable, skip. Each change makes a revision and can be taken back once."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from homing.model.errors import Conflict, Forbidden, Invalid
+from homing.model.jobs import Job
+from homing.model.runs import run_id
+from homing.model.schedules import At, Schedule
+from homing.model.schedules import warnings as schedule_warnings
+from homing.operations.definition import (
+    check_pairing,
+    columns_of,
+    frozen,
+    next_from_now,
+    plain_columns,
+    read_times,
+    time_columns,
+    timing_of,
+)
+from homing.operations.desk import Desk
+from homing.operations.instants import read_future
+from homing.operations.reach import hold_job
+from homing.operations.removal import withdraw_runs
+from homing.operations.shapes.job import JobShape, next_fires
+from homing.operations.shapes.job_asks import DisableJob, JobFields, JobPatch, JobRef, SkipJob, UpdateJob
+from homing.operations.views import show_job
+from homing.store import jobs, runs, sessions
+from homing.store.runs import NewRun
+
+Change = Literal["added", "updated", "removed", "enabled", "disabled", "skipped"]
+
+_AWAKE: Mapping[str, Any] = {
+    "enabled": True, "disabled_by": None, "disabled_reason": None, "disabled_until": None, "retry": 0, "retry_of": None,
+}  # fmt: skip
+# What a person's "go on" forgives.
+_FORGIVEN: Mapping[str, Any] = {"consecutive_failures": 0, "schedule_errors": 0}
+
+
+def update_job(desk: Desk, ask: UpdateJob) -> JobShape:
+    """Change what is given of a job; null means the default."""
+    return change_fields(desk, ask.job_id, ask)
+
+
+def change_fields(desk: Desk, job_id: str, ask: JobFields) -> JobShape:
+    """Change a job's fields: for update, for an add that met its dedupe_key, and for admins."""
+    return change_held(desk, hold_job(desk, job_id), ask)
+
+
+def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
+    """Change the fields of a job that is locked."""
+    check_revision(desk, job, ask.revision if isinstance(ask, JobPatch) else None)
+    turn = desk.caller.turn
+    if ask.may_schedule and turn is not None and turn.source != "person":
+        raise Forbidden("Only a person may let an automation add others (may_schedule).")
+    before = columns_of(job)
+    columns = before | plain_columns(ask, job)
+    when = read_times(desk, ask, zone=_zone(desk, job), before=job)
+    schedule = job.timing.schedule if when is None else when.schedule
+    if when is not None:
+        columns |= time_columns(when)
+    check_pairing(columns)
+    columns |= _awake_or_not(desk, job, ask, columns, schedule)
+    changed = {name: value for name, value in columns.items() if before[name] != value}
+    if not changed:
+        return show_job(desk, job)
+    if not columns["enabled"] and job.enabled:
+        withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+    if columns["enabled"] and not job.enabled:
+        changed |= _FORGIVEN
+    changed_job = write_change(desk, job, changed, change=_named(job, changed))
+    warnings: list[str] = []
+    if when is not None:
+        warnings = [*when.warnings, *schedule_warnings(schedule, desk.now, desk.settings.lookahead_days)]
+    return show_job(desk, changed_job, warnings=warnings)
+
+
+def _named(job: Job, changed: Mapping[str, Any]) -> Change:
+    state = {"enabled", "disabled_by", "disabled_reason", "disabled_until", "next_run_at", "retry", "retry_of"}
+    if "enabled" in changed and set(changed) <= state | set(_FORGIVEN):
+        return "disabled" if job.enabled else "enabled"
+    return "updated"
+
+
+def _zone(desk: Desk, job: Job) -> str:
+    return desk.zone(sessions.get(desk.tx, job.session_id))
+
+
+def _awake_or_not(
+    desk: Desk, job: Job, ask: JobFields, columns: Mapping[str, Any], schedule: Schedule
+) -> dict[str, Any]:
+    """Decide what a change of fields means for the next instant. An edit of the schedule counts from now."""
+    moved = (schedule, columns["starts_at"], columns["ends_at"], columns["max_runs"]) != (
+        job.timing.schedule, job.timing.starts_at, job.timing.ends_at, job.timing.max_runs,
+    )  # fmt: skip
+    # Null means the default, and the default of `enabled` is true.
+    wanted = ask.enabled is not False if ask.gave("enabled") else None
+    awakes = not job.enabled and (wanted or (wanted is None and moved and job.disabled_by == "done"))
+    if wanted is False:
+        return asleep(None, None) if job.enabled else {}
+    if not awakes and not (job.enabled and moved):
+        return {}
+    upcoming = next_from_now(desk, timing_of(columns, schedule, job.timing.runs_queued))
+    if upcoming is None:
+        raise _no_instant(columns, schedule, job.timing.runs_queued)
+    return {**_AWAKE, "next_run_at": upcoming}
+
+
+def asleep(reason: str | None, until: datetime | None) -> dict[str, Any]:
+    """Say what a job is that a person paused."""
+    return {
+        "enabled": False, "disabled_by": "person", "disabled_reason": reason, "disabled_until": until,
+        "next_run_at": None, "retry": 0, "retry_of": None,
+    }  # fmt: skip
+
+
+def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Invalid:
+    if columns["max_runs"] is not None and runs_queued >= columns["max_runs"]:
+        return Invalid(
+            f"It ran {runs_queued} times, and max_runs is {columns['max_runs']}. Raise max_runs, or set it to null.",
+            field="max_runs",
+            code="schedule_never_fires",
+        )
+    if isinstance(schedule, At):
+        return Invalid(
+            "Its time has passed. Give it a new one with update, for example when: 'tomorrow at 9'.",
+            field="schedule.at",
+            code="schedule_in_past",
+        )
+    return Invalid(
+        "It has no further time to run inside its bounds. Give a later ends_at, or another schedule.",
+        field="ends_at",
+        code="schedule_never_fires",
+    )
+
+
+def enable_job(desk: Desk, ask: JobRef) -> JobShape:
+    """Let a job fire again: at its next instant from now on, not at those it slept through."""
+    job = hold_job(desk, ask.job_id)
+    if job.enabled:
+        return show_job(desk, job)
+    upcoming = next_from_now(desk, job.timing)
+    if upcoming is None:
+        raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
+    return show_job(desk, write_change(desk, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
+
+
+def disable_job(desk: Desk, ask: DisableJob) -> JobShape:
+    """Pause a job: its queued run is withdrawn, a running one finishes."""
+    return disable_held(desk, hold_job(desk, ask.job_id), ask.reason, ask.until)
+
+
+def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) -> JobShape:
+    """Pause a job that is locked."""
+    tz = job.timing.schedule.tz
+    ends = None if until is None else read_future(until, field="until", now=desk.now, tz=tz)
+    same = job.disabled_by == "person" and (job.disabled_reason, job.disabled_until) == (reason, ends)
+    if same or job.disabled_by == "done":
+        return show_job(desk, job)
+    withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+    return show_job(desk, write_change(desk, job, asleep(reason, ends), change="disabled"))
+
+
+def skip_job(desk: Desk, ask: SkipJob) -> JobShape:
+    """Leave out a job's next times; each counts in one run `skipped`, reason `asked`."""
+    job = hold_job(desk, ask.job_id)
+    if job.next_run_at is None or job.timing.retry:
+        why = "it is about to try again" if job.timing.retry else "it has no next time"
+        raise Conflict(f"Nothing can be skipped: {why}.")
+    left_out = next_fires(job, desk.now, ask.count)
+    first, last = left_out[0], left_out[-1]
+    upcoming = job.timing.next_due(max(last, desk.now))
+    values: dict[str, Any] = {"next_run_at": upcoming}
+    if upcoming is None:
+        values |= {"enabled": False, "disabled_by": "done", "disabled_reason": "Its last time was left out."}
+    sessions.lock(desk.tx, [job.session_id])
+    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
+    skip = _write_skip(desk, job, first, last, len(left_out), upcoming, rev)
+    return show_job(desk, write_change(desk, job, values, change="skipped", skip=skip))
+
+
+def _write_skip(
+    desk: Desk, job: Job, first: datetime, last: datetime, count: int, upcoming: datetime | None, rev: int
+) -> dict[str, Any]:
+    """Rule 12: consecutive skips with one reason are one row. Return what an undo needs to know of it."""
+    before = runs.last_skip(desk.tx, job.id)
+    told: dict[str, Any] = {"first": first.isoformat(), "last": last.isoformat(), "count": count}
+    if before is not None and before.reason == "asked" and before.next_run_at == first:
+        runs.prolong_skip(desk.tx, before.id, until=last, more=count, rev=rev)
+        runs.set_next(desk.tx, before.id, upcoming)
+        until = before.missed_until or before.scheduled_for
+        return told | {"run_id": before.id, "until": until.isoformat(), "count_before": before.missed_count or 1}
+    run = NewRun(
+        id=run_id(job.id, first, "timer"), job_id=job.id, session_id=job.session_id, lane_id=job.session_id,
+        user_id=job.user_id, trigger="timer", scheduled_for=first, state="skipped", reason="asked",
+        revision=job.revision, rev=rev, missed_count=count, missed_until=last, next_run_at=upcoming,
+    )  # fmt: skip
+    runs.add_runs(desk.tx, [run])
+    return told | {"run_id": run.id}
+
+
+def check_revision(desk: Desk, job: Job, revision: int | None) -> None:
+    """Refuse a change that was made for an older state."""
+    if revision is not None and revision != job.revision:
+        raise stale(desk, job)
+
+
+def stale(desk: Desk, job: Job) -> Conflict:
+    return Conflict(
+        f"Somebody changed it meanwhile: it is at revision {job.revision}. Look at it again, then repeat the change.",
+        code="stale_revision",
+        extra={"current": show_job(desk, job).plain()},
+    )
+
+
+def write_change(
+    desk: Desk, job: Job, values: Mapping[str, Any], *, change: Change, skip: Mapping[str, Any] | None = None
+) -> Job:
+    """Write a change of a locked job, with what it takes to take it back."""
+    undo = {"change": change, "revision": job.revision + 1, "before": frozen(columns_of(job))}
+    if skip is not None:
+        undo["skip"] = dict(skip)
+    return write_values(desk, job, {**values, "undo": undo})
+
+
+def write_values(desk: Desk, job: Job, values: Mapping[str, Any]) -> Job:
+    """Write a locked job's columns under its session's lock, so that streams see it."""
+    sessions.lock(desk.tx, [job.session_id])
+    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
+    changed = jobs.change(desk.tx, job, {**values, "rev": rev})
+    if changed is None:
+        raise stale(desk, job)
+    return changed

@@ -1,0 +1,62 @@
+"""Take jobs and their runs away (rules 6 and 28): what is queued is withdrawn, what runs is asked to stop."""
+
+from collections.abc import Collection
+
+from homing.model.jobs import Job
+from homing.operations.definition import columns_of, frozen
+from homing.operations.desk import Desk
+from homing.operations.reach import hold_job
+from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.job_asks import JobRef
+from homing.operations.views import show_job
+from homing.store import Tx, jobs, lanes, runs, sessions
+from homing.store.runs import Finished
+
+
+def remove_job(desk: Desk, ask: JobRef) -> JobShape:
+    """Remove a job; it can be brought back for thirty days."""
+    return show_job(desk, remove(desk, hold_job(desk, ask.job_id)))
+
+
+def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
+    """Remove a locked job. The very turn that asks for it may finish."""
+    spared = desk.caller.turn.id if desk.caller.turn else None
+    withdraw_runs(desk.tx, [job.id], reason="removed", cancel_running=True, spared_turn_id=spared)
+    sessions.lock(desk.tx, [job.session_id])
+    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
+    undo = {"change": "removed", "revision": job.revision + 1, "before": frozen(columns_of(job))}
+    removed = jobs.change(
+        desk.tx,
+        job,
+        {
+            "removed_at": desk.now, "next_run_at": None, "disabled_until": None, "retry": 0, "retry_of": None,
+            "rev": rev, "undo": undo if undoable else None,
+        },
+    )  # fmt: skip
+    assert removed is not None, "the job is locked"
+    return removed
+
+
+def withdraw_runs(
+    tx: Tx, job_ids: Collection[str], *, reason: str, cancel_running: bool, spared_turn_id: str | None = None
+) -> None:
+    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); ask running ones to stop where wanted."""
+    active = runs.active_runs(tx, job_ids)
+    if not active:
+        return
+    sessions.lock(tx, {i for run in active.values() for i in (run.session_id, run.lane_id)})
+    # Read again under the locks: a queued one may have opened meanwhile.
+    active = runs.active_runs(tx, job_ids)
+    queued = [run.id for run in active.values() if run.state == "queued"]
+    withdrawn = {inbound.run_id for inbound in lanes.withdraw_runs(tx, queued)} if queued else set[str | None]()
+    gone = [run for run in active.values() if run.id in withdrawn]
+    if gone:
+        marks = sessions.mark(tx, dict.fromkeys({run.session_id for run in gone}, 0))
+        runs.finish_runs(
+            tx,
+            [Finished(run_id=run.id, state="skipped", reason=reason, rev=marks[run.session_id].rev) for run in gone],
+        )
+    if cancel_running:
+        for run in active.values():
+            if run.turn_id is not None and run.turn_id != spared_turn_id:
+                lanes.request_cancel(tx, run.turn_id, reason)

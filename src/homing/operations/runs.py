@@ -1,0 +1,116 @@
+"""Run a job now, read its runs, cancel one."""
+
+from homing.model.errors import Conflict
+from homing.model.jobs import DueJob, Job
+from homing.model.runs import Run
+from homing.operations.desk import Desk
+from homing.operations.firing import Firing, fire
+from homing.operations.instants import read_instant
+from homing.operations.reach import check_may_change, hold_job, see_job, see_run
+from homing.operations.shapes import cursors
+from homing.operations.shapes.base import Page
+from homing.operations.shapes.job_asks import JobRef
+from homing.operations.shapes.run import RunRow, RunShape
+from homing.operations.shapes.run_asks import ListRuns, RunRef
+from homing.operations.views import show_run, show_runs
+from homing.store import jobs, lanes, runs, sessions
+from homing.store.runs import Finished
+
+
+def run_job(desk: Desk, ask: JobRef) -> RunShape:
+    """Run a job now: an ordinary run, trigger `manual`; its schedule stays as it is."""
+    job = hold_job(desk, ask.job_id)
+    active = runs.active_jobs(desk.tx, [job.id])
+    if job.id in active:
+        raise _already(active[job.id])
+    firing = Firing(
+        job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at
+    )
+    fired = fire(desk.tx, [firing], unified=desk.settings.unified_session)
+    if firing.run_id not in fired.run_ids:
+        raise _already(firing.run_id)
+    jobs.engine_write(desk.tx, job.id, {"rev": fired.revs[job.session_id]})
+    return show_run(desk, see_run(desk, firing.run_id))
+
+
+def _already(run_id: str) -> Conflict:
+    return Conflict(
+        f"It is already running, or waits to: {run_id}. Wait for that run, or cancel it.",
+        code="already_running",
+        extra={"run_id": run_id},
+    )
+
+
+def _due_now(desk: Desk, job: Job) -> DueJob:
+    return DueJob(
+        id=job.id,
+        name=job.name,
+        session_id=job.session_id,
+        user_id=job.user_id,
+        agent_id=job.agent_id,
+        sender_id=job.sender_id,
+        payload_kind=job.payload.kind,
+        message=job.payload.message,
+        isolated=job.isolated,
+        wake=job.wake,
+        kind=job.kind,
+        revision=job.revision,
+        schedule_errors=0,
+        next_run_at=desk.now,
+        timing=job.timing,
+    )
+
+
+def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
+    """List runs, newest first; those of a removed job stay readable."""
+    key = cursors.decode(ask.cursor, int)
+    if desk.caller.turn is not None and ask.job_id is not None:
+        see_job(desk, ask.job_id)
+    session = desk.session(ask.session_key) if ask.session_key else None
+    tz = desk.zone(session)
+    found = runs.listed(
+        desk.tx,
+        user_id=desk.caller.user_id,
+        job_id=ask.job_id,
+        session_id=session.id if session else None,
+        state=ask.state,
+        since=read_instant(ask.from_, field="from", now=desk.now, tz=tz) if ask.from_ else None,
+        until=read_instant(ask.to, field="to", now=desk.now, tz=tz, day_ends=True) if ask.to else None,
+        before_n=key[0] if key else None,
+        limit=ask.limit + 1,
+    )
+    more = len(found) > ask.limit
+    page = found[: ask.limit]
+    following = cursors.encode(runs.number_of(desk.tx, page[-1].id)) if more else None
+    return Page(items=show_runs(desk, page), next_cursor=following)
+
+
+def get_run(desk: Desk, ask: RunRef) -> RunShape:
+    """Read one run whole: its prompt as used, its steps, how far its answer got."""
+    return show_run(desk, see_run(desk, ask.run_id))
+
+
+def cancel_run(desk: Desk, ask: RunRef) -> RunShape:
+    """Cancel a run: a queued one leaves its lane, a running one is asked to stop."""
+    see = see_run(desk, ask.run_id)
+    check_may_change(desk, see.job_id)
+    jobs.lock(desk.tx, [see.job_id])
+    sessions.lock(desk.tx, [see.session_id, see.lane_id])
+    run = see_run(desk, ask.run_id)
+    if run.state == "queued" and lanes.withdraw_runs(desk.tx, [run.id]):
+        rev = sessions.mark(desk.tx, {run.session_id: 0})[run.session_id].rev
+        runs.finish_runs(desk.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
+        _after_cancel(desk, run, rev)
+    elif run.state == "running" and run.turn_id is not None:
+        lanes.request_cancel(desk.tx, run.turn_id, "asked")
+    else:
+        raise Conflict(f"This run is over: {run.state}. Only a queued or running one can be cancelled.")
+    return show_run(desk, see_run(desk, run.id))
+
+
+def _after_cancel(desk: Desk, run: Run, rev: int) -> None:
+    """A one-shot whose only run is cancelled has no time left."""
+    jobs.engine_write(desk.tx, run.job_id, {"rev": rev, "last_run_id": run.id, "last_run_at": desk.now})
+    job = jobs.get(desk.tx, run.job_id)
+    if job is not None and job.next_run_at is None and run.trigger != "manual":
+        jobs.retire(desk.tx, [job.id], reason="Its run was cancelled, and it has no further time to run.")

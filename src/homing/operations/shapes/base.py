@@ -1,0 +1,121 @@
+"""What every ask and every answer is: a pydantic model whose names are the public JSON's."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from homing.model.schedules.zones import zone
+from homing.operations.shapes.refusals import refusal
+
+MAX_MESSAGE = 16_384
+MAX_NAME = 128
+MOST = 2**53 - 1
+"""The largest number that every JSON reader keeps exactly; each database holds it."""
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
+Short = Annotated[str, Field(max_length=256)]
+Long = Annotated[str, Field(max_length=4096)]
+
+_DEEPEST = 24
+A = TypeVar("A", bound="Ask")
+T = TypeVar("T")
+
+
+class Ask(BaseModel):
+    """What somebody asks for. Unknown fields are refused; `model_fields_set` tells a null from nothing said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
+
+    read_only: ClassVar[frozenset[str]] = frozenset()
+    """Names that stand in the answer and cannot be set."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clean(cls, given: Any) -> Any:
+        return cleaned(given) if isinstance(given, dict) else given
+
+    def gave(self, name: str) -> bool:
+        """Say whether a field was given, be it as null."""
+        return name in self.model_fields_set
+
+
+class Nothing(Ask):
+    """An ask without fields."""
+
+
+class PageAsk(Ask):
+    """One page of a list."""
+
+    limit: int = Field(default=50, ge=1, le=200)
+    cursor: Annotated[str, Field(max_length=1024)] | None = None
+
+
+class Answer(BaseModel):
+    """What is answered; fields may be added, never renamed."""
+
+    model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    def plain(self) -> dict[str, Any]:
+        """Give the JSON object."""
+        return self.model_dump(mode="json")
+
+
+class Page(Answer, Generic[T]):
+    """One page of a list, and where the next begins."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+
+class Listing(Answer, Generic[T]):
+    """A list that is short enough to be given whole."""
+
+    items: list[T]
+    next_cursor: None = None
+
+
+def read(kind: type[A], given: Mapping[str, Any]) -> A:
+    """Read an ask; every fault of it is named in one refusal that all doors share."""
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        raise refusal(kind, error, kind.read_only) from None
+
+
+def cleaned(value: Any, depth: int = 0) -> Any:
+    """Take out of every text what no database keeps: NUL, and halves of characters."""
+    if depth > _DEEPEST:
+        raise ValueError("nested too deeply")
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {cleaned(key, depth + 1): cleaned(item, depth + 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        case list():
+            return [cleaned(item, depth + 1) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value
+
+
+def clean_text(text: str) -> str:
+    """Drop NUL and lone surrogates."""
+    text = text.replace("\x00", "")
+    return text if text.isascii() else text.encode("utf-8", "ignore").decode("utf-8")
+
+
+def utc(instant: datetime | None) -> str | None:
+    """Spell an instant that belongs to no schedule."""
+    return None if instant is None else _spelled(instant.astimezone(UTC)).replace("+00:00", "Z")
+
+
+def local(instant: datetime | None, tz: str) -> str | None:
+    """Spell an instant of a schedule on the clock of its zone."""
+    return None if instant is None else _spelled(instant.astimezone(zone(tz)))
+
+
+def _spelled(instant: datetime) -> str:
+    return instant.isoformat(timespec="milliseconds" if instant.microsecond >= 1000 else "seconds")

@@ -1,0 +1,248 @@
+"""A job as it is shown."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from homing.model.errors import Refused
+from homing.model.jobs import Job, JobKind, PayloadKind, Status, Timing
+from homing.model.runs import Run, RunState
+from homing.model.schedules import At, Cron, Every, Schedule, words
+from homing.operations.shapes.base import Answer, local, utc
+
+
+class AtShape(Answer):
+    kind: Literal["at"] = "at"
+    at: str
+    tz: str
+
+
+class EveryShape(Answer):
+    kind: Literal["every"] = "every"
+    every_ms: int
+    anchor: str
+    tz: str
+
+
+class CronShape(Answer):
+    kind: Literal["cron"] = "cron"
+    cron: str
+    tz: str
+
+
+ScheduleShape = Annotated[AtShape | EveryShape | CronShape, Field(discriminator="kind")]
+
+
+class PayloadShape(Answer):
+    kind: PayloadKind
+    message: str
+    model: str | None
+    thinking: str | None
+    timeout_seconds: int | float
+    context: Literal["session", "since_last", "none"]
+
+
+class OriginShape(Answer):
+    door: str
+    turn_id: str | None
+
+
+class JobStateShape(Answer):
+    next_run_at: str | None
+    running_at: str | None
+    active_run_id: str | None
+    last_run_id: str | None
+    last_run_at: str | None
+    last_status: str | None
+    last_error: str | None
+    last_duration_ms: int | None
+    consecutive_failures: int
+    disabled_reason: str | None
+    disabled_until: str | None
+
+
+class RecentShape(Answer):
+    id: str
+    scheduled_for: str
+    state: RunState
+    reason: str | None
+
+
+def _nothing(value: object) -> bool:
+    return not value and value != []
+
+
+class JobShape(Answer):
+    """A job: a schedule and a payload, bound to a session."""
+
+    id: str
+    name: str
+    description: str | None
+    enabled: bool
+    kind: JobKind
+    status: Status
+    session_key: str
+    user_id: str
+    agent_id: str
+    sender_id: str | None
+    schedule: ScheduleShape
+    words: str
+    next: list[str]
+    session: Literal["main", "isolated"]
+    write_back: Literal["full", "summary", "none"]
+    continue_: bool = Field(serialization_alias="continue")
+    payload: PayloadShape
+    wake: Literal["now", "next_heartbeat"]
+    catch_up: Literal["latest", "skip"]
+    catch_up_window_seconds: int
+    quiet: bool
+    delete_after_run: bool
+    dedupe_key: str | None
+    starts_at: str | None
+    ends_at: str | None
+    max_runs: int | None
+    may_schedule: bool
+    origin: OriginShape
+    revision: int
+    created_at: str
+    updated_at: str
+    removed_at: str | None
+    state: JobStateShape
+    recent: list[RecentShape] | None = Field(default=None, exclude_if=_nothing)
+    """Only when asked for."""
+    deduped: bool = Field(default=False, exclude_if=_nothing)
+    """An add that met a job of the same dedupe_key changed that one: 200, not 201."""
+    warnings: list[str] | None = Field(default=None, exclude_if=_nothing)
+    """What may surprise, after an add or an update."""
+
+
+def schedule_shape(schedule: Schedule) -> AtShape | EveryShape | CronShape:
+    """Show a schedule; its instants are told on the clock of its zone."""
+    match schedule:
+        case At():
+            return AtShape(at=str(local(schedule.at, schedule.tz)), tz=schedule.tz)
+        case Every():
+            anchor = str(local(schedule.anchor, schedule.tz))
+            return EveryShape(every_ms=schedule.every_ms, anchor=anchor, tz=schedule.tz)
+        case Cron():
+            return CronShape(cron=schedule.cron, tz=schedule.tz)
+
+
+def schedule_words(schedule: Schedule) -> str:
+    """Say a schedule; also one that came in by import and cannot be read."""
+    try:
+        return words(schedule)
+    except Refused as error:
+        return f"A schedule that cannot be read: {error.detail}"
+
+
+def next_fires(job: Job, now: datetime, count: int, until: datetime | None = None) -> list[datetime]:
+    """Tell what will really fire: after skips, inside the bounds; nothing of a disabled or removed job."""
+    first = job.next_run_at
+    if first is None or not job.enabled or job.removed_at is not None or (until is not None and first > until):
+        return []
+    timing = job.timing
+    if timing.retry:
+        # What waits is a further try at a one-shot; nothing follows it.
+        return [first]
+    left = count if timing.max_runs is None else min(count, timing.max_runs - timing.runs_queued)
+    return [first, *_following(timing, max(first, now), left - 1, until)] if left > 0 else []
+
+
+def _following(timing: Timing, after: datetime, count: int, until: datetime | None) -> list[datetime]:
+    times: list[datetime] = []
+    while len(times) < count:
+        try:
+            upcoming = timing.next_due(after)
+        except Refused:
+            break
+        if upcoming is None or (until is not None and upcoming > until):
+            break
+        times.append(upcoming)
+        after = upcoming
+    return times
+
+
+def recent_shape(run: Run) -> RecentShape:
+    scheduled_for = str(local(run.scheduled_for, run.tz))
+    return RecentShape(id=run.id, scheduled_for=scheduled_for, state=run.state, reason=run.reason)
+
+
+def job_shape(
+    job: Job,
+    *,
+    now: datetime,
+    active_run_id: str | None = None,
+    running_at: datetime | None = None,
+    undelivered: bool = False,
+    recent: Sequence[Run] | None = None,
+    deduped: bool = False,
+    warnings: Sequence[str] = (),
+) -> JobShape:
+    """Show a job."""
+    tz = job.timing.schedule.tz
+    return JobShape(
+        id=job.id,
+        name=job.name,
+        description=job.description,
+        enabled=job.enabled,
+        kind=job.kind,
+        status="attention" if undelivered and job.status == "active" else job.status,
+        session_key=job.session_key,
+        user_id=job.user_id,
+        agent_id=job.agent_id,
+        sender_id=job.sender_id,
+        schedule=schedule_shape(job.timing.schedule),
+        words=schedule_words(job.timing.schedule),
+        next=[str(local(instant, tz)) for instant in next_fires(job, now, 3)],
+        session="isolated" if job.isolated else "main",
+        write_back=job.write_back,
+        continue_=job.continues,
+        payload=_payload_shape(job),
+        wake=job.wake,
+        catch_up=job.timing.catch_up,
+        catch_up_window_seconds=job.timing.catch_up_window_seconds,
+        quiet=job.quiet,
+        delete_after_run=job.delete_after_run,
+        dedupe_key=job.dedupe_key,
+        starts_at=local(job.timing.starts_at, tz),
+        ends_at=local(job.timing.ends_at, tz),
+        max_runs=job.timing.max_runs,
+        may_schedule=job.may_schedule,
+        origin=OriginShape(door=job.origin_door, turn_id=job.origin_turn_id),
+        revision=job.revision,
+        created_at=str(utc(job.created_at)),
+        updated_at=str(utc(job.updated_at)),
+        removed_at=utc(job.removed_at),
+        state=JobStateShape(
+            next_run_at=local(job.next_run_at, tz),
+            running_at=utc(running_at),
+            active_run_id=active_run_id,
+            last_run_id=job.last_run_id,
+            last_run_at=utc(job.last_run_at),
+            last_status=job.last_status,
+            last_error=job.last_error,
+            last_duration_ms=job.last_duration_ms,
+            consecutive_failures=job.consecutive_failures,
+            disabled_reason=job.disabled_reason,
+            disabled_until=local(job.disabled_until, tz),
+        ),
+        recent=None if recent is None else [recent_shape(run) for run in recent],
+        deduped=deduped,
+        warnings=list(warnings) or None,
+    )
+
+
+def _payload_shape(job: Job) -> PayloadShape:
+    payload = job.payload
+    seconds = payload.timeout_seconds if payload.timeout_seconds is not None else 0
+    return PayloadShape(
+        kind=payload.kind,
+        message=payload.message,
+        model=payload.model,
+        thinking=payload.thinking,
+        timeout_seconds=int(seconds) if seconds == int(seconds) else seconds,
+        context=payload.context,
+    )

@@ -1,0 +1,117 @@
+"""A session as it is shown: who is in, who waits, where it answers."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from homing.model.messages import Message
+from homing.model.people import Source
+from homing.model.sessions import Session
+from homing.model.turns import Inbound, Turn
+from homing.operations.shapes.base import Answer, utc
+from homing.operations.shapes.run import WaitingFor
+
+_SHOWN = 500
+
+
+class OpenTurnShape(Answer):
+    id: str
+    source: Source
+    run_id: str | None
+    started_at: str
+
+
+class WaitingShape(Answer):
+    inbound_id: str
+    source: Source
+    text: str
+    run_id: str | None
+    waiting_for: WaitingFor
+    queued_at: str
+
+
+class AutomationCounts(Answer):
+    enabled: int
+    total: int
+
+
+class LastMessageShape(Answer):
+    seq: int
+    role: Literal["user", "assistant"]
+    text: str
+    created_at: str
+
+
+class SessionShape(Answer):
+    """One lasting conversation with one agent."""
+
+    key: str
+    title: str | None
+    agent_id: str
+    user_id: str
+    timezone: str
+    state: Literal["idle", "running"]
+    turn: OpenTurnShape | None
+    lane: list[WaitingShape]
+    lane_size: int
+    addresses: list[str]
+    automations: AutomationCounts
+    last_message: LastMessageShape | None
+    revision: int
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+
+
+def session_shape(
+    session: Session,
+    *,
+    timezone: str,
+    turn: Turn | None,
+    busy: bool,
+    waiting: Sequence[Inbound],
+    waiting_size: int,
+    addresses: Sequence[str],
+    automations: tuple[int, int],
+    last_message: Message | None,
+) -> SessionShape:
+    """Show a session. `waiting` is in the order of the line; `busy` says whether its lane has an open turn."""
+    return SessionShape(
+        key=session.key,
+        title=session.title,
+        agent_id=session.agent_id,
+        user_id=session.user_id,
+        timezone=timezone,
+        state="idle" if turn is None else "running",
+        turn=None
+        if turn is None
+        else OpenTurnShape(id=turn.id, source=turn.source, run_id=turn.run_id, started_at=str(utc(turn.opened_at))),
+        lane=[
+            _waiting(inbound, first=n == 0 and not busy and inbound.line != "note") for n, inbound in enumerate(waiting)
+        ],
+        lane_size=waiting_size,
+        addresses=list(addresses),
+        automations=AutomationCounts(enabled=automations[0], total=automations[1]),
+        last_message=None
+        if last_message is None
+        else LastMessageShape(
+            seq=last_message.seq,
+            role=last_message.role,
+            text=last_message.text[:_SHOWN],
+            created_at=str(utc(last_message.created_at)),
+        ),
+        revision=session.revision,
+        created_at=str(utc(session.created_at)),
+        updated_at=str(utc(session.updated_at)),
+        deleted_at=utc(session.deleted_at),
+    )
+
+
+def _waiting(inbound: Inbound, *, first: bool) -> WaitingShape:
+    return WaitingShape(
+        inbound_id=inbound.id,
+        source=inbound.source,
+        text=inbound.text[:_SHOWN],
+        run_id=inbound.run_id,
+        waiting_for="slot" if first else "session",
+        queued_at=str(utc(inbound.queued_at)),
+    )

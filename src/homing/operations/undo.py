@@ -1,0 +1,112 @@
+"""Take back the last change of a job, one level, and nobody else's."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from homing.model.errors import Conflict
+from homing.model.jobs import Job
+from homing.operations.definition import next_from_now, thawed, timing_of
+from homing.operations.desk import Desk
+from homing.operations.job_changes import stale, write_values
+from homing.operations.reach import hold_job
+from homing.operations.removal import remove, withdraw_runs
+from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.job_asks import UndoJob
+from homing.operations.views import show_job
+from homing.store import jobs, runs, sessions
+from homing.store.rows import schedule_of
+
+_OVER = "Its time passed before the change was taken back."
+
+
+def undo_job(desk: Desk, ask: UndoJob) -> JobShape:
+    """Take back the change that made the given revision: added → removed, removed → back, and so on."""
+    job = hold_job(desk, ask.job_id, removed=True)
+    if ask.revision != job.revision:
+        raise stale(desk, job)
+    undo = job.undo
+    if undo is None or (job.removed_at is not None) != (undo["change"] == "removed"):
+        raise Conflict("There is nothing to undo: its last change cannot be taken back.", code="nothing_to_undo")
+    match undo["change"]:
+        case "added":
+            return show_job(desk, remove(desk, job, undoable=False))
+        case "skipped":
+            return _unskip(desk, job, undo)
+        case "removed":
+            _check_can_return(desk, job, thawed(_before(undo)))
+            return _restore(desk, job, _before(undo), {"removed_at": None})
+        case _:
+            return _restore(desk, job, _before(undo), {})
+
+
+def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
+    before = undo["before"]
+    assert isinstance(before, Mapping)
+    return before  # pyright: ignore[reportUnknownVariableType]
+
+
+def _restore(desk: Desk, job: Job, before: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
+    columns = thawed(before)
+    columns |= _next_instant(desk, job, columns)
+    if not columns["enabled"] and job.enabled:
+        withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+    return show_job(desk, write_values(desk, job, {**columns, **more, "undo": None}))
+
+
+def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """An instant that is still to come is kept, since it knows of skips; else it counts from now."""
+    still: dict[str, Any] = {"retry": 0, "retry_of": None}
+    if not columns["enabled"]:
+        return still | {"next_run_at": None}
+    kept: datetime | None = columns["next_run_at"]
+    if kept is None or kept <= desk.now or columns["retry"]:
+        kept = next_from_now(desk, timing_of(columns, schedule_of(columns), job.timing.runs_queued))
+    if kept is None:
+        return still | {"enabled": False, "disabled_by": "done", "disabled_reason": _OVER, "next_run_at": None}
+    return still | {"next_run_at": kept}
+
+
+def _check_can_return(desk: Desk, job: Job, before: Mapping[str, Any]) -> None:
+    if sessions.get(desk.tx, job.session_id).deleted_at is not None:
+        raise Conflict("Its session is deleted, so it cannot come back. Add it anew to another session.")
+    key = before["dedupe_key"]
+    if key is not None and jobs.by_dedupe_key(desk.tx, job.session_id, key) is not None:
+        raise Conflict(f"Another automation has its dedupe_key {key!r} by now. Remove that one first.")
+    if not jobs.has_room(desk.tx, job.user_id, desk.settings.max_jobs):
+        raise Conflict(f"You have {desk.settings.max_jobs} automations, the most allowed.", code="quota_reached")
+
+
+def _unskip(desk: Desk, job: Job, undo: Mapping[str, object]) -> JobShape:
+    skip = undo["skip"]
+    assert isinstance(skip, Mapping)
+    told: Mapping[str, Any] = skip  # pyright: ignore[reportUnknownVariableType]
+    first, last = datetime.fromisoformat(told["first"]), datetime.fromisoformat(told["last"])
+    if last <= desk.now:
+        raise Conflict("There is nothing to undo: the time that was left out is over.", code="nothing_to_undo")
+    sessions.lock(desk.tx, [job.session_id])
+    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
+    upcoming = first
+    if first <= desk.now:
+        # Some of it is over: those instants stay left out.
+        upcoming = job.timing.next_due(desk.now)
+        gone, count = _passed(job, first, desk.now)
+        runs.shorten_skip(desk.tx, told["run_id"], until=gone, count=int(told.get("count_before", 0)) + count, rev=rev)
+    elif "until" in told:
+        until = datetime.fromisoformat(told["until"])
+        runs.shorten_skip(desk.tx, told["run_id"], until=until, count=int(told["count_before"]), rev=rev)
+        runs.set_next(desk.tx, told["run_id"], first)
+    else:
+        runs.delete_skip(desk.tx, told["run_id"])
+    columns = thawed(_before(undo))
+    state = {name: columns[name] for name in ("enabled", "disabled_by", "disabled_reason", "disabled_until")}
+    return show_job(desk, write_values(desk, job, {**state, "next_run_at": upcoming, "undo": None}))
+
+
+def _passed(job: Job, first: datetime, now: datetime) -> tuple[datetime, int]:
+    last, count = first, 1
+    following = job.timing.next_due(first)
+    while following is not None and following <= now:
+        last, count = following, count + 1
+        following = job.timing.next_due(following)
+    return last, count

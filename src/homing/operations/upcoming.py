@@ -1,0 +1,134 @@
+"""What is to come: the times of jobs in a stretch of time, and of a schedule that is only thought of."""
+
+from datetime import datetime, time, timedelta
+
+from homing.model.errors import Invalid, Refused
+from homing.model.jobs import Job
+from homing.model.schedules import At, check, check_zone, count_between, next_times, read_schedule, warnings
+from homing.model.schedules.points import whole_ms
+from homing.model.schedules.zones import instant_of, wall_of, zone
+from homing.operations.desk import Desk
+from homing.operations.instants import read_instant
+from homing.operations.shapes.base import local
+from homing.operations.shapes.job import schedule_shape, schedule_words
+from homing.operations.shapes.job_asks import ListUpcoming, PreviewSchedule
+from homing.operations.shapes.run_asks import PreviewShape, UpcomingList, UpcomingShape
+from homing.store import job_lists
+
+_DAYS = 7
+_MOST_DAYS = 62
+_MOST_JOBS = 500
+_MOST_ITEMS = 5000
+_FOLD = 24
+_SECOND = timedelta(seconds=1)
+
+
+def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
+    """Tell what fires between two instants; a day with many times of one job is one item with a count."""
+    session = desk.session(ask.session_key) if ask.session_key else None
+    tz = desk.zone(session)
+    begin = read_instant(ask.from_, field="from", now=desk.now, tz=tz) if ask.from_ else desk.now
+    end = (
+        read_instant(ask.to, field="to", now=desk.now, tz=tz, day_ends=True)
+        if ask.to
+        else begin + timedelta(days=_DAYS)
+    )
+    if end < begin or end - begin > timedelta(days=_MOST_DAYS):
+        raise Invalid(f"to must come after from, and at most {_MOST_DAYS} days later.", field="to", code="out_of_range")
+    turn = desk.caller.turn
+    found = job_lists.due_until(
+        desk.tx,
+        user_id=desk.caller.user_id,
+        agent_id=turn.agent_id if turn else None,
+        session_id=session.id if session else None,
+        until=end,
+        limit=_MOST_JOBS,
+    )
+    items = [item for job in found for item in _of_job(job, desk.now, begin, end)]
+    items.sort(key=lambda item: item[0])
+    return UpcomingList(items=[shape for _, shape in items[:_MOST_ITEMS]])
+
+
+def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tuple[datetime, UpcomingShape]]:
+    items: list[tuple[datetime, UpcomingShape]] = []
+    tz = zone(job.timing.schedule.tz)
+    left = None if job.timing.max_runs is None else job.timing.max_runs - job.timing.runs_queued
+    after = max(now, begin - _SECOND)
+    try:
+        first = _first(job, begin, after)
+        while first is not None and first <= end and (left is None or left > 0):
+            midnight = datetime.combine(wall_of(first, tz).date() + timedelta(days=1), time())
+            day_ends = min(end, instant_of(midnight, tz) - timedelta(microseconds=1))
+            if job.timing.ends_at is not None:
+                day_ends = min(day_ends, job.timing.ends_at)
+            times = [first, *_until(job, first, day_ends)]
+            count = len(times)
+            if count > _FOLD:
+                count = 1 + count_between(job.timing.schedule, first, day_ends)
+                times = [first]
+            if left is not None:
+                count = min(count, left)
+                times, left = times[:count], left - count
+            items += [(at, _item(job, at, count if len(times) == 1 else 1)) for at in times]
+            first = None if job.timing.retry else job.timing.next_due(max(day_ends, now))
+    except Refused:
+        # A schedule that cannot be computed is told on the job itself.
+        return items
+    return items
+
+
+def _first(job: Job, begin: datetime, after: datetime) -> datetime | None:
+    if job.next_run_at is None or job.next_run_at >= begin or job.timing.retry:
+        return job.next_run_at
+    return job.timing.next_due(max(after, job.next_run_at))
+
+
+def _until(job: Job, first: datetime, day_ends: datetime) -> list[datetime]:
+    times: list[datetime] = []
+    following = None if job.timing.retry else job.timing.next_due(first)
+    while following is not None and following <= day_ends and len(times) <= _FOLD:
+        times.append(following)
+        following = job.timing.next_due(following)
+    return times
+
+
+def _item(job: Job, at: datetime, count: int) -> UpcomingShape:
+    return UpcomingShape(
+        job_id=job.id,
+        job_name=job.name,
+        session_key=job.session_key,
+        at=str(local(at, job.timing.schedule.tz)),
+        count=count,
+    )
+
+
+def preview_schedule(desk: Desk, ask: PreviewSchedule) -> PreviewShape:
+    """Say what a schedule means and when it fires, without keeping anything."""
+    given = [said for said in (ask.when, ask.text, ask.schedule) if said is not None]
+    if len(given) > 1:
+        raise Invalid("Give one of when, text and schedule.", field="when", code="schedule_twice")
+    if not given:
+        raise Invalid("Say when, for example 'every weekday at 8'.", field="when", code="missing")
+    if not isinstance(given[0], str | dict):
+        raise Invalid("schedule must be an object or a phrase.", field="schedule", code="wrong_type")
+    session = desk.session(ask.session_key) if ask.session_key else None
+    tz = check_zone(ask.timezone) if ask.timezone else desk.zone(session)
+    now = desk.now
+    after = read_instant(ask.after, field="after", now=now, tz=tz) if ask.after else whole_ms(now)
+    reading = read_schedule(given[0], now=now, zone=tz)  # pyright: ignore[reportUnknownArgumentType]
+    schedule = reading.schedule
+    check(
+        schedule,
+        now=after if isinstance(schedule, At) else now,
+        min_interval_seconds=desk.settings.min_interval_seconds,
+        starts_at=reading.starts_at,
+        ends_at=reading.ends_at,
+    )
+    times = next_times(schedule, after, ask.count, starts_at=reading.starts_at, ends_at=reading.ends_at)
+    return PreviewShape(
+        schedule=schedule_shape(schedule),
+        words=schedule_words(schedule),
+        timezone=schedule.tz,
+        next=[str(local(instant, schedule.tz)) for instant in times],
+        warnings=[*reading.warnings, *warnings(schedule, after, desk.settings.lookahead_days)],
+    )

@@ -1,0 +1,131 @@
+"""Nouns become answers here: what the rows beside them say is gathered for a whole page at once."""
+
+from collections.abc import Mapping, Sequence
+
+from homing.model.jobs import Job
+from homing.model.messages import Message
+from homing.model.runs import Run
+from homing.model.sessions import Session
+from homing.model.turns import Inbound, Turn
+from homing.operations.desk import Desk
+from homing.operations.shapes.job import JobShape, job_shape
+from homing.operations.shapes.message import MessageShape, message_shape
+from homing.operations.shapes.run import RunRow, RunShape, WaitingFor, run_row, run_shape
+from homing.operations.shapes.session import SessionShape, session_shape
+from homing.store import deliveries, job_lists, lanes, messages, people, runs, sessions, steps
+
+SHOWN_IN_LANE = 20
+
+
+def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) -> list[JobShape]:
+    """Show jobs with what is active, what did not arrive, and on request their last runs."""
+    ids = [job.id for job in found]
+    active = runs.active_runs(desk.tx, ids) if ids else {}
+    undelivered = job_lists.undelivered(desk.tx, ids) if ids else set[str]()
+    last = runs.recent(desk.tx, ids, recent) if recent else {}
+    shapes: list[JobShape] = []
+    for job in found:
+        run = active.get(job.id)
+        shapes.append(
+            job_shape(
+                job,
+                now=desk.now,
+                active_run_id=run.id if run else None,
+                running_at=run.started_at if run else None,
+                undelivered=job.id in undelivered,
+                recent=None if recent is None else last.get(job.id, []),
+            )
+        )
+    return shapes
+
+
+def show_job(desk: Desk, job: Job, *, deduped: bool = False, warnings: Sequence[str] = ()) -> JobShape:
+    """Show one job."""
+    [shape] = show_jobs(desk, [job])
+    if not deduped and not warnings:
+        return shape
+    return shape.model_copy(update={"deduped": deduped, "warnings": list(warnings) or None})
+
+
+def show_runs(desk: Desk, found: Sequence[Run]) -> list[RunRow]:
+    """Show runs as lists do."""
+    waiting = _waiting_for(desk, found)
+    carried = runs.deliveries_of(desk.tx, [run.id for run in found]) if found else {}
+    return [run_row(run, waiting_for=waiting.get(run.id), deliveries=carried.get(run.id, ())) for run in found]
+
+
+def show_run(desk: Desk, run: Run) -> RunShape:
+    """Show one run whole, with prompt and steps."""
+    kept = steps.kept(desk.tx, run.turn_id) if run.turn_id else []
+    carried = runs.deliveries_of(desk.tx, [run.id])
+    waiting_for = _waiting_for(desk, [run]).get(run.id)
+    return run_shape(run, waiting_for=waiting_for, deliveries=carried.get(run.id, ()), steps=kept)
+
+
+def _waiting_for(desk: Desk, found: Sequence[Run]) -> dict[str, WaitingFor]:
+    """A queued run at the head of a free lane waits for a slot; every other for its session."""
+    queued = [run for run in found if run.state == "queued"]
+    if not queued:
+        return {}
+    heads = {head.inbound.run_id for head in lanes.take_heads(desk.tx, {run.lane_id for run in queued})}
+    return {run.id: "slot" if run.id in heads else "session" for run in queued}
+
+
+def show_messages(desk: Desk, found: Sequence[Message]) -> list[MessageShape]:
+    """Show messages of one session with how far each got."""
+    carried = deliveries.of_messages(desk.tx, found[0].session_id, [m.seq for m in found]) if found else {}
+    return [message_shape(message, carried.get(message.seq, ())) for message in found]
+
+
+def show_session(desk: Desk, session: Session) -> SessionShape:
+    """Show one session."""
+    [shape] = show_sessions(desk, [session])
+    return shape
+
+
+def show_sessions(desk: Desk, found: Sequence[Session]) -> list[SessionShape]:
+    """Show sessions with who is in and who waits. A chat shows its own things, also of a lane that it shares."""
+    if not found:
+        return []
+    tx = desk.tx
+    ids = [session.id for session in found]
+    lane_ids = set(ids) | sessions.unified_of(tx, {session.user_id for session in found})
+    open_turns = lanes.open_turns_of(tx, lane_ids)
+    waiting = lanes.waiting_of(tx, lane_ids, ids, SHOWN_IN_LANE)
+    sizes = lanes.waiting_sizes(tx, lane_ids, ids)
+    addresses = sessions.addresses(tx, ids)
+    automations = job_lists.count_bound(tx, ids)
+    last = messages.last_of(tx, ids)
+    zones = _zones(desk, found)
+    return [
+        session_shape(
+            session,
+            timezone=zones[session.id],
+            turn=_own_turn(session, open_turns),
+            busy=_is_busy(session, waiting.get(session.id, ()), open_turns),
+            waiting=waiting.get(session.id, ()),
+            waiting_size=sizes.get(session.id, 0),
+            addresses=addresses[session.id],
+            automations=automations.get(session.id, (0, 0)),
+            last_message=last.get(session.id),
+        )
+        for session in found
+    ]
+
+
+def _own_turn(session: Session, open_turns: Mapping[int, Turn]) -> Turn | None:
+    return next((turn for turn in open_turns.values() if turn.session_id == session.id), None)
+
+
+def _is_busy(session: Session, waiting: Sequence[Inbound], open_turns: Mapping[int, Turn]) -> bool:
+    lane_id = waiting[0].lane_id if waiting else session.id
+    return lane_id in open_turns
+
+
+def _zones(desk: Desk, found: Sequence[Session]) -> dict[int, str]:
+    users = {user_id: people.get_user(desk.tx, user_id) for user_id in {session.user_id for session in found}}
+    zones: dict[int, str] = {}
+    for session in found:
+        user = users[session.user_id]
+        zones[session.id] = session.timezone or (user.timezone if user else None) or desk.settings.timezone
+    return zones

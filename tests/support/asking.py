@@ -1,0 +1,64 @@
+"""Short ways to ask the operations in tests."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from homing.model.errors import Invalid
+from homing.model.people import OWNER, ActingTurn, Caller, Source
+from homing.operations.jobs import add_job
+from homing.operations.shapes.base import read
+from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.job_asks import AddJob
+from homing.store import Tx, sessions
+from support.worlds import OWNER_CALLER, World
+
+E = TypeVar("E", bound=Exception)
+
+PERSON_TURN: Source = "person"
+RUN_TURN: Source = "run"
+
+
+def session(world: World, key: str = "web:abc", user_id: str = OWNER) -> int:
+    """Make a session if it is not there; return its id."""
+
+    def work(tx: Tx) -> int:
+        made = sessions.find(tx, key) or sessions.add(tx, key=key, user_id=user_id, agent_id="main")
+        assert made is not None
+        return made.id
+
+    return world.write(work)
+
+
+def add(world: World, *, caller: Caller = OWNER_CALLER, **given: Any) -> JobShape:
+    """Add a job; `None` leaves a field of the plain one out."""
+    plain: dict[str, Any] = {"session_key": "web:abc", "when": "every 2 hours", "message": "look for fruit"}
+    if "schedule" in given and "when" not in given and given["schedule"] != {"every_ms": 60000}:
+        plain.pop("when")
+    ask = {name: value for name, value in (plain | given).items() if value is not None}
+    if "session_key" in ask:
+        session(world, ask["session_key"], caller.user_id)
+    return world.ask(add_job, read(AddJob, ask), caller=caller)
+
+
+def agent(
+    world: World, source: Source, *, job_id: str | None = None, may_schedule: bool = False, agent_id: str = "main"
+) -> Caller:
+    """Be an agent in a turn of web:abc."""
+    turn = ActingTurn(
+        id="turn_test", session_id=session(world), session_key="web:abc", agent_id=agent_id, source=source,
+        job_id=job_id, sender_id=None, may_schedule=may_schedule,
+    )  # fmt: skip
+    return Caller(user_id=OWNER, role="admin", door="tool", turn=turn)
+
+
+def refused(act: Callable[[], object], kind: type[E]) -> E:
+    """Do what must be refused, and give the refusal."""
+    with pytest.raises(kind) as caught:
+        act()
+    return caught.value
+
+
+def field_codes(error: Invalid) -> dict[str, str]:
+    return {one.field: one.code for one in error.errors}
