@@ -32,7 +32,7 @@ class Together(Generic[Item, Result]):
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
         # The transaction goes on when the asking task is cancelled; its result is then simply not heard.
-        return await asyncio.shield(future)
+        return await future
 
     async def _work(self) -> None:
         while self._waiting:

@@ -11,6 +11,7 @@ HTTP_CHANNELS = ("web", "cli", "api")
 # For these the stored message is itself the delivery: a page or terminal reads it from the session.
 SCREENS = ("web", "cli", "api")
 MAX_KEY = 200
+UNIFIED = "unified:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,4 +60,4 @@ def check_key(key: str) -> str:
 
 def unified_key(user_id: str) -> str:
     """Name the lane of a user whose chats share one history."""
-    return f"unified:{user_id}"
+    return UNIFIED + user_id

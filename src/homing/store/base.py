@@ -151,15 +151,12 @@ class Store:
             if self.postgres
             else {"homing_read": True}
         )
-        with self.engine.connect() as fresh:
-            connection = fresh.execution_options(**options)
-            try:
-                tx = Tx(connection, self.clock)
-                return work(tx), set()
-            except exc.DBAPIError as error:
-                raise _named(error) from error
-            finally:
-                connection.rollback()
+        try:
+            with self.engine.connect() as fresh:
+                # Leaving the block rolls back.
+                return work(Tx(fresh.execution_options(**options), self.clock)), set()
+        except exc.DBAPIError as error:
+            raise _named(error) from error
 
 
 def read_url(url: str) -> URL:

@@ -18,6 +18,7 @@ from homing.model.sessions import UNIFIED
 from homing.model.turns import Inbound, Outcome, Turn, choose_head
 from homing.store import tables as t
 from homing.store.base import Tx
+from homing.store.bulk import Bulk, insert_rows
 from homing.store.rows import inbound_columns, inbound_of, message_of, messages, turn_columns, turn_of
 
 
@@ -65,6 +66,12 @@ class NewTurn:
     opening_seq: int
 
 
+_ENQUEUE = insert_rows(
+    t.inbound, "id", "session_id", "lane_id", "user_id", "source", "text", "line", "mode", "run_id", "job_id",
+    "sender_id", "address", "external_id", "meta", "queued_at", state="waiting",
+)  # fmt: skip
+
+
 def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
     """Add to locked lanes; return the new ids in order."""
     if not items:
@@ -73,13 +80,13 @@ def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
     rows = [
         {
             "id": new_id("in"), "session_id": i.session_id, "lane_id": i.lane_id, "user_id": i.user_id,
-            "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "state": "waiting", "run_id": i.run_id,
+            "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "run_id": i.run_id,
             "job_id": i.job_id, "sender_id": i.sender_id, "address": i.address, "external_id": i.external_id,
             "meta": dict(i.meta) if i.meta else None, "queued_at": now,
         }
         for i in items
     ]  # fmt: skip
-    tx.run(sa.insert(t.inbound), rows)
+    _ENQUEUE.run(tx, rows)
     tx.ring("lanes")
     return [str(row["id"]) for row in rows]
 
@@ -129,32 +136,38 @@ def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
     return heads
 
 
+_OPEN = insert_rows(
+    t.turn, "id", "lane_id", "session_id", "user_id", "agent_id", "source", "run_id", "job_id", "worker_id",
+    "claimed_until", "deadline_at", "address", "sender_id", "model", "thinking", "prompt", "policy", "opening_seq",
+    "opened_at", state="running",
+)  # fmt: skip
+_TAKE = Bulk(
+    sa.update(t.inbound)
+    .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
+    .values(state="taken", turn_id=sa.bindparam("b_turn"))
+)
+
+
 def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
     """Open turns on heads just taken. The index refuses a second one in a lane."""
     now = tx.now()
-    tx.run(
-        sa.insert(t.turn),
+    _OPEN.run(
+        tx,
         [
             {
                 "id": n.id, "lane_id": n.head.inbound.lane_id, "session_id": n.head.inbound.session_id,
                 "user_id": n.head.inbound.user_id, "agent_id": n.agent_id, "source": n.head.inbound.source,
-                "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id, "state": "running",
+                "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id,
                 "worker_id": n.worker_id, "claimed_until": n.claimed_until, "deadline_at": n.deadline_at,
                 "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "model": n.model,
                 "thinking": n.thinking, "prompt": n.prompt, "policy": dict(n.policy) or None,
-                "opening_seq": n.opening_seq, "opened_at": now, "fence": 1, "attempts": 1,
+                "opening_seq": n.opening_seq, "opened_at": now,
             }
             for n in turns
         ],
     )  # fmt: skip
     taken = [{"b_n": inbound.n, "b_turn": n.id} for n in turns for inbound in (n.head.inbound, *n.head.notes)]
-    changed = tx.run(
-        sa.update(t.inbound)
-        .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
-        .values(state="taken", turn_id=sa.bindparam("b_turn")),
-        taken,
-    )
-    if changed not in (-1, len(taken)):
+    if _TAKE.run(tx, taken) not in (-1, len(taken)):
         raise Lost("an inbound was taken by somebody else")
 
 
@@ -169,10 +182,12 @@ def open_turn_of(tx: Tx, lane_id: int) -> Turn | None:
     return turn_of(rows[0]) if rows else None
 
 
-def open_turn_ids(tx: Tx, user_id: str) -> list[str]:
-    """Name the open turns of a user."""
-    rows = tx.rows(sa.select(t.turn.c.id).where(t.turn.c.user_id == user_id, t.turn.c.state != "closed"))
-    return [str(turn_id) for (turn_id,) in rows]
+def open_turn_ids(tx: Tx, user_id: str, *, session_id: int | None = None) -> list[str]:
+    """Name the open turns of a user, or of one session."""
+    where = [t.turn.c.user_id == user_id, t.turn.c.state != "closed"]
+    if session_id is not None:
+        where.append(t.turn.c.session_id == session_id)
+    return [str(turn_id) for (turn_id,) in tx.rows(sa.select(t.turn.c.id).where(*where))]
 
 
 def hold(tx: Tx, turn_id: str, fence: int) -> Turn:
@@ -214,20 +229,28 @@ class Closed:
     output_tokens: int
 
 
+_CLOSE = Bulk(
+    sa.update(t.turn)
+    .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
+    .values(
+        state="closed", worker_id=sa.null(), claimed_until=sa.null(), closed_at=sa.bindparam("b_now"),
+        outcome=sa.bindparam("b_outcome"), reason=sa.bindparam("b_reason"), error=sa.bindparam("b_error"),
+        history=sa.bindparam("b_history"), closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"),
+        output_tokens=sa.bindparam("b_out"),
+    )
+)  # fmt: skip
+
+
 def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
     """Close turns that are held; the lane is free with the commit."""
-    tx.run(
-        sa.update(t.turn)
-        .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
-        .values(
-            state="closed", worker_id=None, claimed_until=None, closed_at=tx.now(), outcome=sa.bindparam("b_outcome"),
-            reason=sa.bindparam("b_reason"), error=sa.bindparam("b_error"), history=sa.bindparam("b_history"),
-            closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
-        ),
+    now = tx.now()
+    _CLOSE.run(
+        tx,
         [
             {
                 "b_id": c.turn_id, "b_outcome": c.outcome, "b_reason": c.reason, "b_error": c.error,
                 "b_history": c.history, "b_seq": c.closing_seq, "b_in": c.input_tokens, "b_out": c.output_tokens,
+                "b_now": now,
             }
             for c in closed
         ],

@@ -15,6 +15,9 @@ _memories = sa.select(t.memory, t.session.c.key.label("session_key")).outerjoin(
 
 def add(tx: Tx, *, user_id: str, session_id: int | None, sender_id: str | None, text: str) -> Memory:
     """Keep a fact; the same words of the same user are kept once."""
+    if tx.postgres:
+        # One at a time for each user: a look and a write must not have another's write between them.
+        tx.rows(sa.select(t.user.c.id).where(t.user.c.id == user_id).with_for_update(key_share=True))
     known = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.text == text))
     if known:
         return _memory_of(known[0])

@@ -11,7 +11,7 @@ from homing.model.ids import new_id
 from homing.model.people import Agent, Role, User
 from homing.store import rows as r
 from homing.store import tables as t
-from homing.store.base import Row, Tx, columns
+from homing.store.base import Row, Tx, columns, insert_new
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,9 @@ def add_user(tx: Tx, user_id: str, *, role: Role, name: str | None = None) -> Us
     known = get_user(tx, user_id)
     if known:
         return known
-    tx.run(sa.insert(t.user).values(id=user_id, name=name or user_id, role=role, timezone=None, created_at=tx.now()))
+    # Several processes may start at once: whoever comes second takes the first one's.
+    values = {"id": user_id, "name": name or user_id, "role": role, "timezone": None, "created_at": tx.now()}
+    tx.run(insert_new(tx, t.user).values(values))
     user = get_user(tx, user_id)
     assert user is not None
     return user
@@ -64,7 +66,7 @@ def add_agent(tx: Tx, agent: Agent) -> None:
     """Make an agent unless one of that id is there."""
     if get_agent(tx, agent.id) is None:
         tx.run(
-            sa.insert(t.agent).values(
+            insert_new(tx, t.agent).values(
                 id=agent.id, name=agent.name, model=agent.model, instructions=agent.instructions,
                 tools=list(agent.tools), created_at=tx.now(),
             )
@@ -76,14 +78,14 @@ def add_token(tx: Tx, *, user_id: str, role: Role, kind: str, secret: str, expir
     known = find_token(tx, secret)
     if known:
         return known
-    token_id = new_id("tok")
+    hashed = hash_secret(secret)
     tx.run(
-        sa.insert(t.token).values(
-            id=token_id, user_id=user_id, role=role, kind=kind, hash=hash_secret(secret), created_at=tx.now(),
+        insert_new(tx, t.token).values(
+            id=new_id("tok"), user_id=user_id, role=role, kind=kind, hash=hashed, created_at=tx.now(),
             expires_at=expires_at,
         )
     )  # fmt: skip
-    return Token(id=token_id, user_id=user_id, role=role, kind=kind, created_at=tx.now(), expires_at=expires_at)
+    return _token_of(tx.rows(sa.select(t.token).where(t.token.c.hash == hashed))[0])
 
 
 def find_token(tx: Tx, secret: str) -> Token | None:
