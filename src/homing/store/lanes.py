@@ -462,7 +462,8 @@ def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
 def touched_by_opening(tx: Tx, lane_ids: Collection[int]) -> set[int]:
     """Name the other sessions that opening some lanes touches: a look before the lock, so that all lock in order.
 
-    An isolated run is a row of its bound session; in a shared lane several chats wait, also after sharing was switched off.
+    An isolated run is a row of its bound session; in a shared lane several chats wait,
+    also after sharing was switched off.
     """
     bound = sa.select(t.session.c.parent_id).where(
         t.session.c.id.in_(list(lane_ids)), t.session.c.parent_id.is_not(None)
