@@ -399,7 +399,7 @@ def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collecti
                 t.inbound.c.state == "waiting",
                 t.inbound.c.user_id == user_id,
                 _next_in_free_lane(),
-            )  # fmt: skip
+            )
             .order_by(t.inbound.c.n)
             .limit(limit)
         )
