@@ -46,8 +46,10 @@ class Claim:
         self._task = task
         if self.reason is not None:
             task.cancel()
+        ended = asyncio.get_running_loop().create_future()
+        task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
         try:
-            await asyncio.wait([task])
+            await ended
         except asyncio.CancelledError:
             # Whoever cancels us without a reason has lost the turn: nothing is written.
             self.stop("lost")

@@ -11,6 +11,7 @@ from homing.model.messages import Delivery
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
+from homing.store.bulk import insert_rows
 from homing.store.sessions import is_screen
 
 # How long an attempt may take before somebody else may make the next one.
@@ -31,29 +32,21 @@ class NewOutbound:
     run_id: str | None = None
 
 
+_OWE = insert_rows(t.outbound, "n", "session_id", "seq", "cause", "turn_id", "run_id", "created_at")
+_DELIVER = insert_rows(
+    t.delivery, "id", "outbound_n", "session_id", "user_id", "seq", "address", "state", "rev", "attempts",
+    "next_attempt_at", "sent_at", "created_at",
+)  # fmt: skip
+
+
 def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
     """Write outbounds and a delivery for each address; on a screen the message itself is the delivery, sent at once."""
     if not owed:
         return
     now = tx.now()
-    # Told apart by message, not by order: SQLite would give ordered numbers only one row at a time.
-    c = t.outbound.c
-    numbers = {
-        (session_id, seq): n
-        for n, session_id, seq in tx.rows(
-            sa.insert(t.outbound).returning(c.n, c.session_id, c.seq),
-            [
-                {
-                    "session_id": o.session_id, "seq": o.seq, "cause": o.cause, "turn_id": o.turn_id,
-                    "run_id": o.run_id, "created_at": now,
-                }
-                for o in owed
-            ],
-        )
-    }  # fmt: skip
+    numbers = _add_outbounds(tx, owed, now)
     rows: list[dict[str, object]] = []
-    for o in owed:
-        n = numbers[o.session_id, o.seq]
+    for o, n in zip(owed, numbers, strict=True):
         for address in o.addresses:
             screen = is_screen(address)
             rows.append(
@@ -64,10 +57,27 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
                     "sent_at": now if screen else None, "created_at": now,
                 }
             )  # fmt: skip
-    if rows:
-        tx.run(sa.insert(t.delivery), rows)
+    _DELIVER.run(tx, rows)
     if any(row["state"] == "pending" for row in rows):
         tx.ring("deliveries")
+
+
+def _add_outbounds(tx: Tx, owed: Sequence[NewOutbound], now: datetime) -> list[int]:
+    rows = [
+        {
+            "session_id": o.session_id, "seq": o.seq, "cause": o.cause, "turn_id": o.turn_id, "run_id": o.run_id,
+            "created_at": now,
+        }
+        for o in owed
+    ]  # fmt: skip
+    if tx.postgres:
+        statement = sa.insert(t.outbound).returning(t.outbound.c.n, sort_by_parameter_order=True)
+        return [n for (n,) in tx.rows(statement, rows)]
+    # SQLite returns nothing from many inserts at once; but it has one writer, who may number the rows itself.
+    last = tx.rows(sa.select(sa.func.coalesce(sa.func.max(t.outbound.c.n), 0)))[0][0]
+    numbers = list(range(last + 1, last + 1 + len(rows)))
+    _OWE.run(tx, [{**row, "n": n} for row, n in zip(rows, numbers, strict=True)])
+    return numbers
 
 
 def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:

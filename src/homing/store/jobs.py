@@ -10,6 +10,7 @@ from homing.model.jobs import DueJob, Job
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
+from homing.store.bulk import Bulk
 
 _DUE_COLUMNS = [
     t.job.c[name]
@@ -38,24 +39,25 @@ def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
     return [r.due_job_of(row) for row in tx.rows(statement)]
 
 
+_ADVANCE = Bulk(
+    sa.update(t.job)
+    .where(t.job.c.id == sa.bindparam("b_id"))
+    .values(
+        # A job that this very firing set to rest, or that was to go after its run, has no next instant.
+        next_run_at=sa.case(
+            (sa.and_(t.job.c.enabled, t.job.c.removed_at.is_(None)), sa.bindparam("b_next", type_=t.Instant)),
+            else_=sa.null(),
+        ),
+        runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
+        retry=sa.bindparam("b_retry"), retry_of=sa.bindparam("b_retry_of"), rev=sa.bindparam("b_rev"),
+        schedule_errors=0,
+    )
+)  # fmt: skip
+
+
 def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
     """Write the next due instant of jobs just taken. Keys: b_id, b_next, b_queued, b_rev, b_retry, b_retry_of."""
-    if moved:
-        tx.run(
-            sa.update(t.job)
-            .where(t.job.c.id == sa.bindparam("b_id"))
-            .values(
-                # A job that this very firing set to rest, or that was to go after its run, has no next instant.
-                next_run_at=sa.case(
-                    (sa.and_(t.job.c.enabled, t.job.c.removed_at.is_(None)), sa.bindparam("b_next", type_=t.Instant)),
-                    else_=None,
-                ),
-                runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
-                retry=sa.bindparam("b_retry"), retry_of=sa.bindparam("b_retry_of", type_=t.Instant),
-                rev=sa.bindparam("b_rev"), schedule_errors=0,
-            ),
-            list(moved),
-        )  # fmt: skip
+    _ADVANCE.run(tx, moved)
 
 
 def next_wake(tx: Tx) -> datetime | None:
@@ -120,20 +122,22 @@ def engine_write(tx: Tx, job_id: str, values: Mapping[str, Any], *, revision: in
     return tx.run(sa.update(t.job).where(*where).values(dict(values))) == 1
 
 
+_FINISH_OK = Bulk(
+    sa.update(t.job)
+    .where(t.job.c.id == sa.bindparam("b_id"))
+    .values(
+        last_run_id=sa.bindparam("b_run"), last_run_at=sa.bindparam("b_at", type_=t.Instant), last_status="ok",
+        last_error=sa.null(), last_duration_ms=sa.bindparam("b_ms"), rev=sa.bindparam("b_rev"),
+        consecutive_failures=sa.case(
+            (t.job.c.revision == sa.bindparam("b_revision"), 0), else_=t.job.c.consecutive_failures
+        ),
+    )
+)  # fmt: skip
+
+
 def finish_ok(tx: Tx, finished: Sequence[Mapping[str, Any]]) -> None:
     """Note good ends of runs in bulk. Keys: b_id, b_run, b_at, b_ms, b_rev, b_revision."""
-    tx.run(
-        sa.update(t.job)
-        .where(t.job.c.id == sa.bindparam("b_id"))
-        .values(
-            last_run_id=sa.bindparam("b_run"), last_run_at=sa.bindparam("b_at", type_=t.Instant), last_status="ok",
-            last_error=None, last_duration_ms=sa.bindparam("b_ms"), rev=sa.bindparam("b_rev"),
-            consecutive_failures=sa.case(
-                (t.job.c.revision == sa.bindparam("b_revision"), 0), else_=t.job.c.consecutive_failures
-            ),
-        ),
-        list(finished),
-    )  # fmt: skip
+    _FINISH_OK.run(tx, finished)
 
 
 def retire(tx: Tx, job_ids: Collection[str], *, reason: str) -> None:

@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
 
 from homing.model.messages import Delivery
 from homing.model.runs import ACTIVE, Run, RunState, Trigger
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
+from homing.store.bulk import Bulk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,22 @@ class NewRun:
     error: str | None = None
 
 
+_ADD = Bulk(
+    sqlite.insert(t.run)
+    .values(
+        {
+            name: sa.bindparam(name)
+            for name in (
+                "id", "job_id", "session_id", "lane_id", "user_id", "trigger", "scheduled_for", "state", "reason",
+                "revision", "rev", "attempt", "queued_at", "finished_at", "lateness_ms", "missed_count",
+                "missed_until", "next_run_at", "error",
+            )
+        }
+    )
+    .on_conflict_do_nothing()
+)  # fmt: skip
+
+
 def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
     """Write runs; return the ids that were really new. A refused row never takes its neighbours along."""
     if not runs:
@@ -53,7 +71,14 @@ def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
         }
         for n in runs
     ]  # fmt: skip
-    return {run_id for (run_id,) in tx.rows(insert_new(tx, t.run).returning(t.run.c.id), rows)}
+    if tx.postgres:
+        return {run_id for (run_id,) in tx.rows(insert_new(tx, t.run).returning(t.run.c.id), rows)}
+    # SQLite returns nothing from many inserts at once; but it has one writer, so what is new has a number above these.
+    before = tx.rows(sa.select(sa.func.coalesce(sa.func.max(t.run.c.n), 0)))[0][0]
+    if _ADD.run(tx, rows) == len(rows):
+        return {run.id for run in runs}
+    known = sa.select(t.run.c.id).where(t.run.c.n > before, t.run.c.id.in_([run.id for run in runs]))
+    return {run_id for (run_id,) in tx.rows(known)}
 
 
 def active_jobs(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
@@ -106,19 +131,22 @@ def set_next(tx: Tx, run_id: str, next_run_at: datetime | None) -> None:
     tx.run(sa.update(t.run).where(t.run.c.id == run_id).values(next_run_at=next_run_at))
 
 
+_OPEN = Bulk(
+    sa.update(t.run)
+    .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
+    .values(
+        state="running", started_at=sa.bindparam("b_now"), turn_id=sa.bindparam("b_turn"), opening_seq=sa.bindparam("b_seq"),
+        rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
+        prompt_version=sa.bindparam("b_prompt_version"), prompt_sha256=sa.bindparam("b_prompt_sha256"),
+        prompt=sa.bindparam("b_prompt"), variables=sa.bindparam("b_variables", type_=t.Json),
+    )
+)  # fmt: skip
+
+
 def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
     """Mark queued runs as running, with the prompt as used. Keys: b_id, b_turn, b_seq, b_rev, b_prompt…"""
-    tx.run(
-        sa.update(t.run)
-        .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
-        .values(
-            state="running", started_at=tx.now(), turn_id=sa.bindparam("b_turn"), opening_seq=sa.bindparam("b_seq"),
-            rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
-            prompt_version=sa.bindparam("b_prompt_version"), prompt_sha256=sa.bindparam("b_prompt_sha256"),
-            prompt=sa.bindparam("b_prompt"), variables=sa.bindparam("b_variables", type_=t.Json),
-        ),
-        list(opened),
-    )  # fmt: skip
+    now = tx.now()
+    _OPEN.run(tx, [{**one, "b_now": now} for one in opened])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,24 +164,38 @@ class Finished:
     output_tokens: int = 0
 
 
+_FINISH = Bulk(
+    sa.update(t.run)
+    .where(t.run.c.id == sa.bindparam("b_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
+    .values(
+        state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
+        finished_at=sa.bindparam("b_now"), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),
+        closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
+    )
+)  # fmt: skip
+
+
 def finish_runs(tx: Tx, finished: Sequence[Finished]) -> None:
     """Write how active runs ended."""
-    tx.run(
-        sa.update(t.run)
-        .where(t.run.c.id == sa.bindparam("b_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
-        .values(
-            state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
-            finished_at=tx.now(), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),
-            closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
-        ),
+    now = tx.now()
+    _FINISH.run(
+        tx,
         [
             {
-                "b_id": f.run_id, "b_state": f.state, "b_reason": f.reason, "b_rev": f.rev, "b_summary": f.summary,
-                "b_error": f.error, "b_seq": f.closing_seq, "b_in": f.input_tokens, "b_out": f.output_tokens,
+                "b_id": f.run_id,
+                "b_state": f.state,
+                "b_reason": f.reason,
+                "b_rev": f.rev,
+                "b_summary": f.summary,
+                "b_error": f.error,
+                "b_seq": f.closing_seq,
+                "b_in": f.input_tokens,
+                "b_out": f.output_tokens,
+                "b_now": now,
             }
             for f in finished
         ],
-    )  # fmt: skip
+    )
 
 
 def get(tx: Tx, run_id: str) -> Run | None:

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import exc
 
 from homing.model.errors import Conflict, NotReady
-from homing.store.base import Store
+from homing.store.base import Store, Tx
 
 # Two processes that start at once: one upgrades, the other waits for it.
 _LOCK = 466446644
@@ -42,6 +42,12 @@ def current(store: Store) -> tuple[str | None, str]:
             return MigrationContext.configure(connection).get_current_revision(), newest
     except exc.OperationalError as error:
         raise NotReady(_cannot_reach(store, error)) from error
+
+
+def version_in(tx: Tx) -> tuple[str | None, str]:
+    """Tell the version that a transaction sees, and this program's."""
+    _, newest = _config()
+    return MigrationContext.configure(tx.connection).get_current_revision(), newest
 
 
 def backup(store: Store, target: Path) -> None:

@@ -10,6 +10,7 @@ from homing.model.messages import NewMessage
 from homing.model.sessions import SCREENS, Session, channel_of, unified_key
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
+from homing.store.bulk import insert_rows
 from homing.store.rows import session_columns, session_of
 
 
@@ -52,6 +53,12 @@ def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
     return marks
 
 
+_SAY = insert_rows(
+    t.message, "session_id", "lane_id", "seq", "rev", "role", "kind", "text", "turn_id", "inbound_id", "job_id",
+    "run_id", "model", "meta", "cards", "folded", "created_at",
+)  # fmt: skip
+
+
 def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ()) -> tuple[list[int], dict[int, Marks]]:
     """Append messages to locked sessions; return their seqs in order, and the marks of every session touched.
 
@@ -79,8 +86,7 @@ def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ())
                 "cards": list(m.cards) or None, "folded": m.folded, "created_at": now,
             }
         )  # fmt: skip
-    if rows:
-        tx.run(sa.insert(t.message), rows)
+    _SAY.run(tx, rows)
     return seqs, marks
 
 
@@ -251,3 +257,8 @@ def listed(
 def is_screen(address: str) -> bool:
     """Say whether the stored message is itself the delivery to this address."""
     return channel_of(address) in SCREENS
+
+
+def drop_address(tx: Tx, address: str) -> None:
+    """Take an address that is no more from every session that answered to it."""
+    tx.run(sa.delete(t.address).where(t.address.c.address == address))
