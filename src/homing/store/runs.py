@@ -135,8 +135,8 @@ _OPEN = Bulk(
     sa.update(t.run)
     .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
     .values(
-        state="running", started_at=sa.bindparam("b_now"), turn_id=sa.bindparam("b_turn"), opening_seq=sa.bindparam("b_seq"),
-        rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
+        state="running", started_at=sa.bindparam("b_now"), turn_id=sa.bindparam("b_turn"),
+        opening_seq=sa.bindparam("b_seq"), rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
         prompt_version=sa.bindparam("b_prompt_version"), prompt_sha256=sa.bindparam("b_prompt_sha256"),
         prompt=sa.bindparam("b_prompt"), variables=sa.bindparam("b_variables", type_=t.Json),
     )
