@@ -18,8 +18,9 @@ from homing.engine.thoughts import Thought
 from homing.model.clock import Clock, SystemClock
 from homing.model.jobs import DueJob, Job
 from homing.model.messages import NewMessage
+from homing.model.people import Caller
 from homing.model.sessions import Session
-from homing.operations.desk import House
+from homing.operations.desk import Desk, House
 from homing.operations.firing import Firing, fire
 from homing.store import Store, Tx, jobs, lanes, sessions
 from homing.store.lanes import NewInbound
@@ -73,6 +74,10 @@ def run_now(tx: Tx, job_id: str, *, unified: bool = False, shift: timedelta = ti
     assert job is not None
     firing = Firing(job=due_job(job), trigger="manual", scheduled_for=tx.now() + shift, next_run_at=job.next_run_at)
     return next(iter(fire(tx, [firing], unified=unified).run_ids), None)
+
+
+def desk(tx: Tx, house: House, user_id: str = OWNER) -> Desk:
+    return Desk(tx=tx, caller=Caller(user_id=user_id, role="admin", door="api"), house=house)
 
 
 def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = None, mode: str = "queue") -> str:
