@@ -10,15 +10,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from homing.agent.history import dump, exchange
+from homing.agent.history import broken_off, dump
+from homing.agent.resume import rebuild
 from homing.engine import thoughts
 from homing.engine.claims import Claim
 from homing.engine.closing import Ended, Ending, close_turns
-from homing.engine.keeper import Keeper
+from homing.engine.keeper import Keeper, kept_step
 from homing.engine.opening import Found, Opened, open_lanes
 from homing.engine.thoughts import Thought
 from homing.engine.together import Together
-from homing.model.errors import Failed, Lost
+from homing.model.errors import Failed, Lost, NotReady
 from homing.model.turns import MAX_ATTEMPTS, Step
 from homing.operations.desk import House
 from homing.store import Store, lanes, steps
@@ -61,7 +62,8 @@ async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
         thought = await _think(room, opened, claim)
         if thought is None:
             return await _leave(room, opened, claim)
-        await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=_remembered(opened, thought)))
+        thought = await _remembered(room, opened, thought)
+        await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=thought))
     except Lost:
         return "held"
     return "more"
@@ -97,6 +99,9 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
     except Lost:
         claim.stop("lost")
         raise
+    except NotReady:
+        # Not this turn's failure: it stays open, and is taken up again when the database is back.
+        raise
     except Failed as error:
         return thoughts.failed(error, "".join(traceback.format_exception(error)))
     except Exception as error:  # noqa: BLE001 - the rim of a turn: the lane goes on, the record has the story
@@ -126,8 +131,10 @@ async def _leave(room: Lanes, opened: Opened, claim: Claim) -> Worked:
     return "held"
 
 
-def _remembered(opened: Opened, thought: Thought) -> Thought:
-    """A turn without an answer is remembered by its opening and the line people saw."""
+async def _remembered(room: Lanes, opened: Opened, thought: Thought) -> Thought:
+    """A turn without an answer is remembered by its finished steps and the line people saw."""
     if thought.history is not None or thought.reason == "session_deleted":
         return thought
-    return replace(thought, history=dump(exchange(opened.opening, thought.text or thoughts.EMPTY)))
+    kept = [kept_step(step) for step in await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))]
+    messages = broken_off(rebuild(opened.opening, kept), thought.text or thoughts.EMPTY)
+    return replace(thought, history=dump(messages))
