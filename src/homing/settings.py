@@ -21,7 +21,7 @@ from homing.model.errors import FieldError, Invalid
 PREFIX = "HOMING_"
 FILE = "homing.toml"
 # Switches of our own test runs, no settings of the product.
-FOR_TESTS = ("HOMING_CI", "HOMING_TEST_")
+FOR_TESTS = ("HOMING_CI", "HOMING_TEST_", "HOMING_DEBUG")
 
 _HTTP = ("http", "https")
 

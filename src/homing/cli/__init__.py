@@ -1,0 +1,15 @@
+"""The back door: the operations as verbs, and `up`, `serve`, `work`.
+
+Comes in: words of a person or a script. Goes out: tables for people, the API's JSON for programs, and an exit code:
+0 done, 1 failed, 2 refused. Promises: commands that only ask import no agent, web or database library, start no second
+scheduler, and never show a trace.
+"""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    import sys
+
+    from homing.cli.rim import run
+
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""What every command that asks has at hand: the settings, whoever answers, and the screen."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from homing.cli.answers import Screen, note
+from homing.cli.home import announced_url, known_token
+from homing.cli.problems import Unreachable, failed
+from homing.cli.server import Server
+from homing.settings import Settings, load
+
+AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
+
+NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """One command at work."""
+
+    settings: Settings
+    server: Server
+    screen: Screen
+
+
+@contextmanager
+def asking(as_json: bool) -> Generator[Desk]:
+    """Open the way to whoever answers; at the end say if nothing fires."""
+    settings = load()
+    server = reach(settings)
+    try:
+        yield Desk(settings=settings, server=server, screen=Screen(as_json=as_json))
+    finally:
+        server.close()
+    if not server.alive:
+        note(NOTHING_FIRES)
+
+
+def reach(settings: Settings) -> Server:
+    """Find whoever answers: HOMING_URL, else this home's server, else the database in this process."""
+    found = running_server(settings)
+    if found is not None:
+        return found
+    from homing.cli.local import Local
+
+    return Local(settings)
+
+
+def running_server(settings: Settings) -> Server | None:
+    """Find a running server; a set HOMING_URL that does not answer is an error, never passed over."""
+    from homing.cli.remote import Remote
+
+    token = known_token(settings)
+    if settings.url:
+        server = Remote(settings.url, token)
+        server.connect()
+        return server
+    url = announced_url(settings)
+    if url is None:
+        return None
+    server = Remote(url, token)
+    try:
+        server.connect()
+    except Unreachable:
+        # It holds its lock and does not listen: it is starting, or on its way out.
+        raise failed(f"The server of this home ({url}) does not answer.", hint="Try again in a moment.") from None
+    return server
+
+
+def need_server(desk: Desk, what: str) -> None:
+    """Refuse what makes no sense while nothing fires."""
+    if not desk.server.alive:
+        raise failed(f"{what} needs a running server, and none is.", hint="Start one: `homing up`.")

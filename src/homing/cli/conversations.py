@@ -1,0 +1,86 @@
+"""Sessions and messages as people read them."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from homing.cli import draw
+from homing.cli.look import away, in_zone, instant, moment, now
+from homing.cli.server import Json
+
+SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
+KINDS = {"scheduled": "scheduled", "reminder": "reminder", "report": "report", "note": "note", "status": "status"}
+
+
+def sessions_table(sessions: Sequence[Json]) -> RenderableType:
+    """Draw sessions, newest activity first."""
+    if not sessions:
+        return Text("No conversations yet. Begin one: homing chat")
+    current = now()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
+    table.add_column("", width=1)
+    table.add_column("KEY", no_wrap=True, overflow="ellipsis")
+    table.add_column("TITLE", no_wrap=True, overflow="ellipsis")
+    table.add_column("AUTO", no_wrap=True, justify="right")
+    table.add_column("ACTIVE", no_wrap=True)
+    table.add_column("LAST WORDS", no_wrap=True, overflow="ellipsis", ratio=1)
+    for session in sessions:
+        busy = session["state"] == "running"
+        last = session["last_message"]
+        table.add_row(
+            Text("◐", style="cyan") if busy else Text("○", style=draw.QUIET),
+            session["key"],
+            session["title"] or "",
+            str(session["automations"]["enabled"] or ""),
+            away(instant(session["updated_at"]), current),
+            Text(" ".join(last["text"].split()) if last else "", style=draw.QUIET),
+        )
+    return table
+
+
+def session_card(session: Json, messages: Sequence[Json]) -> RenderableType:
+    """Draw a session with what waits and its last messages."""
+    current = now()
+    zone = session["timezone"]
+    counts = session["automations"]
+    lane = session["lane"]
+    rows: list[tuple[str, RenderableType | None]] = [
+        ("Title", session["title"]),
+        ("State", _state(session)),
+        ("Waiting", f"{session['lane_size']}: " + ", ".join(_short(entry["text"]) for entry in lane) if lane else None),
+        ("Automations", f"{counts['enabled']} of {counts['total']} enabled" if counts["total"] else None),
+        ("Addresses", ", ".join(session["addresses"])),
+        ("Agent", session["agent_id"]),
+        ("Zone", zone),
+        ("Since", f"{moment(in_zone(session['created_at'], zone), current)} {zone}"),
+    ]
+    said = [message_lines(message, zone) for message in messages]
+    return Group(Text(session["key"], style="bold"), draw.facts(rows), *said)
+
+
+def message_lines(message: Json, zone: str) -> Text:
+    """Draw a message: who, when, and what."""
+    who, style = SPEAKERS[message["role"]]
+    kind = KINDS.get(message["kind"])
+    at = moment(in_zone(message["created_at"], zone), now())
+    head = Text.assemble("\n", (who, style), (f"  {at} {zone}", draw.QUIET), (f"  {kind}" if kind else "", "yellow"))
+    dead = [delivery["address"] for delivery in message["deliveries"] if delivery["state"] == "dead"]
+    if dead:
+        head.append(f"  not delivered to {', '.join(dead)}", style="red")
+    return head.append(f"\n{message['text']}")
+
+
+def _state(session: Json) -> str:
+    turn = session["turn"]
+    return (
+        "idle"
+        if turn is None
+        else f"running a turn of a {turn['source']} since {away(instant(turn['started_at']), now())}"
+    )
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 40 else flat[:39] + "…"

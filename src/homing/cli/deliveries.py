@@ -1,0 +1,68 @@
+"""`deliveries list`, `retry`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, asking
+from homing.cli.naming import find_one, session_key
+from homing.cli.problems import Problem
+from homing.cli.server import Json, pages, part
+
+
+def list_deliveries(
+    state: Annotated[str | None, typer.Option(help="pending, sent or dead.")] = None,
+    session: Annotated[str | None, typer.Option("-s", "--session", help="Of one session.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List messages on their way to other channels, newest first."""
+    with asking(as_json) as desk:
+        key = session_key(desk, session) if session else None
+        query = {"state": state, "session_key": key}
+
+        def drawn(found: list[Json]) -> Any:
+            return _table(found, desk.settings.timezone)
+
+        desk.screen.show_all(pages(desk.server, "/api/deliveries", query, limit), drawn)
+
+
+def retry(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Try dead deliveries again."""
+    with asking(as_json) as desk:
+        for said in ids:
+            try:
+                delivery = desk.server.ask("POST", f"/api/deliveries/{part(said)}/retry", {})
+            except Problem as problem:
+                if problem.code != "not_found":
+                    raise
+                dead = list(pages(desk.server, "/api/deliveries", {"state": "dead"}))
+                found = find_one(dead, said, "dead delivery", "dlv")
+                delivery = desk.server.ask("POST", f"/api/deliveries/{part(found['id'])}/retry", {})
+            desk.screen.show(delivery, lambda d=delivery: f"Trying {d['id']} to {d['address']} again.")
+
+
+def _table(deliveries: list[Json], zone: str) -> Any:
+    from rich.text import Text
+
+    from homing.cli import draw
+    from homing.cli.look import DELIVERY_GLYPHS, in_zone, moment, now
+
+    if not deliveries:
+        return Text("Nothing was sent to other channels.")
+    table = draw.listing("", "id", "session", "to", f"when ({zone})", "tries", "what happened", fold="what happened")
+    for one in deliveries:
+        at = one["sent_at"] or one["next_attempt_at"]
+        table.add_row(
+            draw.sign(DELIVERY_GLYPHS, one["state"]),
+            one["id"],
+            one["session_key"],
+            one["address"],
+            moment(in_zone(at, zone), now()) if at else "",
+            str(one["attempts"]),
+            one["error"] or {"sent": "delivered", "pending": "next try then", "dead": "given up"}[one["state"]],
+        )
+    return table

@@ -1,0 +1,1 @@
+"""`homing cron …`: a job's whole life by words."""

@@ -1,0 +1,119 @@
+"""`cron status`, `list`, `get`, `runs`, `why`, `preview`: what only looks."""
+
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, asking
+from homing.cli.naming import find_job, session_key
+from homing.cli.server import Json, pages, part, spelled
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or names.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")]
+
+
+def status(as_json: AsJson = False) -> None:
+    """Tell whether anything fires, what there is, and when it wakes next."""
+    with asking(as_json) as desk:
+        answer = desk.server.ask("GET", "/api/status")
+
+        def drawn() -> Any:
+            from homing.cli.status import status_card
+
+            return status_card(answer, alive=desk.server.alive)
+
+        desk.screen.show(answer, drawn)
+
+
+def list_jobs(
+    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Only these.")] = None,
+    session: Annotated[str | None, typer.Option("-s", "--session", help="Of one session.")] = None,
+    q: Annotated[str | None, typer.Option(help="Words in its name, message or id.")] = None,
+    status: Annotated[str | None, typer.Option(help="active, paused, attention or done.")] = None,
+    sort: Annotated[str | None, typer.Option(help="next, name, updated or last.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List automations, the next to fire first."""
+    with asking(as_json) as desk:
+        key = session_key(desk, session) if session else None
+        query = {"enabled": enabled, "session_key": key, "q": q, "status": status, "sort": sort, "recent": 10}
+
+        def drawn(jobs: list[Json]) -> Any:
+            from homing.cli.jobs.tables import jobs_table
+
+            return jobs_table(jobs)
+
+        desk.screen.show_all(pages(desk.server, "/api/jobs", query, limit), drawn)
+
+
+def get(ids: Ids, as_json: AsJson = False) -> None:
+    """Show all of an automation."""
+    with asking(as_json) as desk:
+        jobs = [find_job(desk.server, said) for said in ids]
+
+        def drawn(found: list[Json]) -> Any:
+            from rich.console import Group
+
+            from homing.cli.jobs.tables import job_card
+
+            return Group(*(job_card(job) for job in found))
+
+        desk.screen.show_all(jobs, drawn)
+
+
+def runs(
+    job_id: Id,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what became of each of its times, newest first."""
+    with asking(as_json) as desk:
+        job = find_job(desk.server, job_id)
+
+        def drawn(found: list[Json]) -> Any:
+            from homing.cli.jobs.tables import runs_table
+
+            return runs_table(found, job["schedule"]["tz"])
+
+        path = f"/api/jobs/{part(job['id'])}/runs"
+        desk.screen.show_all(pages(desk.server, path, {}, limit), drawn)
+
+
+def why(
+    job_id: Id,
+    at: Annotated[str | None, typer.Option(help="An instant, such as 2026-11-16T09:00.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell in plain words why it did, or did not, run."""
+    with asking(as_json) as desk:
+        job = find_job(desk.server, job_id)
+        answer = desk.server.ask("GET", spelled(f"/api/jobs/{part(job['id'])}/why", {"at": at}))
+
+        def drawn() -> Any:
+            from homing.cli.jobs.sentences import why_card
+
+            return why_card(answer)
+
+        desk.screen.show(answer, drawn)
+
+
+def preview(
+    when: Annotated[str, typer.Argument(metavar="WHEN", help="'every weekday at 8', '0 9 * * 1-5' …")],
+    tz: Annotated[str | None, typer.Option(help="IANA time zone; else yours.")] = None,
+    count: Annotated[int, typer.Option(min=1, max=100, help="How many instants.")] = 3,
+    after: Annotated[str | None, typer.Option(help="An instant to start from.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what a schedule means, without keeping anything."""
+    body: Json = {"when": when, "count": count}
+    body |= {name: value for name, value in (("timezone", tz), ("after", after)) if value is not None}
+    with asking(as_json) as desk:
+        answer = desk.server.ask("POST", "/api/schedules/preview", body)
+
+        def drawn() -> Any:
+            from homing.cli.jobs.sentences import preview_card
+
+            return preview_card(answer)
+
+        desk.screen.show(answer, drawn)

@@ -1,0 +1,27 @@
+"""Answers that are mostly sentences: why, and what a schedule means."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from homing.cli import draw
+from homing.cli.look import RUN_GLYPHS, instant, now
+from homing.cli.server import Json
+
+
+def why_card(answer: Json) -> RenderableType:
+    """Draw the sentences, and each run with its own."""
+    parts: list[RenderableType] = [Text(answer["answer"])]
+    if answer["next_run_at"]:
+        point = draw.point(instant(answer["next_run_at"]), answer["timezone"], now())
+        parts.append(Text.assemble(("Next  ", draw.QUIET), point))
+    parts += [Text.assemble(draw.sign(RUN_GLYPHS, run["state"]), " ", run["sentence"]) for run in answer["runs"]]
+    return Group(*parts)
+
+
+def preview_card(answer: Json) -> RenderableType:
+    """Draw the words and the instants of a schedule."""
+    current = now()
+    parts: list[RenderableType] = [Text(answer["words"], style="bold")]
+    parts += [draw.point(instant(at), answer["timezone"], current) for at in answer["next"]]
+    parts += [Text(f"Note: {warning}", style="yellow") for warning in answer["warnings"]]
+    return Group(*parts)

@@ -1,0 +1,195 @@
+"""Jobs and runs as people read them: two lines a job, so that all of it fits into 80 columns."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from homing.cli import draw
+from homing.cli.look import (
+    JOB_GLYPHS,
+    JOB_WORDS,
+    RUN_GLYPHS,
+    TRIGGER_WORDS,
+    away,
+    in_zone,
+    instant,
+    moment,
+    now,
+    outcome,
+    took,
+    words_and_zone,
+)
+from homing.cli.server import Json
+
+
+def jobs_table(jobs: Sequence[Json]) -> RenderableType:
+    """Draw jobs: mark, name and id, when and where, next, last runs."""
+    if not jobs:
+        return Text('No automations. Add one: homing cron add "every weekday at 8" "Say good morning"')
+    current = now()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
+    table.add_column("", width=1)
+    table.add_column("NAME", overflow="ellipsis", no_wrap=True, min_width=14, ratio=2)
+    table.add_column("WHEN", overflow="ellipsis", no_wrap=True, min_width=16, ratio=3)
+    table.add_column("NEXT", overflow="ellipsis", no_wrap=True, min_width=18, ratio=3)
+    table.add_column("LAST", overflow="ellipsis", no_wrap=True, min_width=10)
+    for job in jobs:
+        table.add_row(draw.sign(JOB_GLYPHS, job["status"]), *_cells(job, current))
+    return table
+
+
+def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
+    words, tz = words_and_zone(job)
+    where = job["session_key"] + (" (isolated)" if job["session"] == "isolated" else "")
+    kind = "" if job["payload"]["kind"] == "agent_turn" else f", {job['payload']['kind'].replace('_', ' ')}"
+    if job["next"]:
+        at = instant(job["next"][0])
+        upcoming = draw.two_lines(moment(at, current), f"{tz}, {away(at, current)}")
+    else:
+        upcoming = draw.two_lines(Text(JOB_WORDS[job["status"]], style=draw.QUIET), tz)
+    return (
+        draw.two_lines(job["name"], job["id"], style="bold"),
+        draw.two_lines(words, where + kind),
+        upcoming,
+        draw.two_lines(draw.strip(job.get("recent") or []), _last(job, current)),
+    )
+
+
+def _last(job: Json, current: datetime) -> str:
+    state = job["state"]
+    if state["last_run_at"] is None:
+        return ""
+    return f"{away(instant(state['last_run_at']), current)}"
+
+
+def changed(job: Json, sentence: str) -> RenderableType:
+    """Draw what a job is after a change: words, zone, next three."""
+    parts: list[RenderableType] = [Text(sentence), Text(job["words"]), *_upcoming(job)]
+    parts += [Text(f"Note: {warning}", style="yellow") for warning in job.get("warnings") or ()]
+    return Group(*parts)
+
+
+def _upcoming(job: Json) -> list[RenderableType]:
+    current = now()
+    tz = job["schedule"]["tz"]
+    if not job["next"]:
+        return [] if job.get("removed_at") else [Text(f"Nothing is scheduled: it is {JOB_WORDS[job['status']]}.")]
+    points = [draw.point(instant(at), tz, current) for at in job["next"]]
+    return [draw.facts([("Next" if n == 0 else " ", point) for n, point in enumerate(points)])]
+
+
+def job_card(job: Json) -> RenderableType:
+    """Draw all of a job."""
+    current = now()
+    state, payload, tz = job["state"], job["payload"], job["schedule"]["tz"]
+    head = Text.assemble(
+        draw.sign(JOB_GLYPHS, job["status"]), " ", (job["name"], "bold"), "  ", (job["id"], draw.QUIET),
+        ("  " + JOB_WORDS[job["status"]], draw.QUIET),
+    )  # fmt: skip
+    points = [draw.point(instant(at), tz, current) for at in job["next"]]
+    rows: list[tuple[str, RenderableType | None]] = [
+        ("When", job["words"]),
+        *(("Next" if n == 0 else "", point) for n, point in enumerate(points)),
+        ("Paused", _paused(job, current)),
+        ("Says" if payload["kind"] == "reminder" else "Does", payload["message"]),
+        ("About", job["description"]),
+        ("In", _where(job)),
+        ("How", ", ".join(_ways(job))),
+        ("Bounds", ", ".join(_bounds(job, current))),
+        ("Last", _last_run(state, tz, current)),
+        ("Error", Text(state["last_error"], style="red") if state["last_error"] else None),
+        ("Runs", draw.strip(job.get("recent") or []) if job.get("recent") else None),
+        ("Since", f"{moment(instant(job['created_at']), current)} UTC, by {job['origin']['door']}"),
+    ]
+    return Group(head, draw.facts(rows))
+
+
+def _paused(job: Json, current: datetime) -> str | None:
+    state = job["state"]
+    if job["enabled"] or not (state["disabled_reason"] or state["disabled_until"]):
+        return None
+    until = state["disabled_until"]
+    ends = f"until {moment(instant(until), current)} {job['schedule']['tz']}" if until else ""
+    return ", ".join(filter(None, (state["disabled_reason"], ends)))
+
+
+def _where(job: Json) -> str:
+    if job["session"] != "isolated":
+        return str(job["session_key"])
+    goes_on = "" if job["continue"] else ", does not continue it"
+    return f"a session of its own; reports to {job['session_key']} ({job['write_back']}{goes_on})"
+
+
+def _ways(job: Json) -> list[str]:
+    payload = job["payload"]
+    ways = [payload["kind"].replace("_", " ")]
+    if payload["kind"] == "agent_turn":
+        ways += [f"context {payload['context']}", f"at most {payload['timeout_seconds']} s"]
+    ways += [f"{name} {payload[name]}" for name in ("model", "thinking") if payload[name]]
+    ways += [name.replace("_", " ") for name in ("quiet", "delete_after_run", "may_schedule") if job[name]]
+    if payload["kind"] == "system_event":
+        ways.append(f"wakes {job['wake'].replace('_', ' ')}")
+    if job["dedupe_key"]:
+        ways.append(f"dedupe key {job['dedupe_key']}")
+    return ways
+
+
+def _bounds(job: Json, current: datetime) -> list[str]:
+    tz = job["schedule"]["tz"]
+    bounds = [
+        f"{word} {moment(instant(job[name]), current)} {tz}"
+        for word, name in (("from", "starts_at"), ("until", "ends_at"))
+        if job[name]
+    ]
+    if job["max_runs"]:
+        bounds.append(f"at most {job['max_runs']} runs")
+    hours = job["catch_up_window_seconds"] / 3600
+    late = "left out" if job["catch_up"] == "skip" else f"caught up once within {hours:g} h"
+    return [*bounds, f"missed times are {late}"]
+
+
+def _last_run(state: Json, tz: str, current: datetime) -> Text | None:
+    if state["last_run_at"] is None:
+        return None
+    at = in_zone(state["last_run_at"], tz)
+    glyph = draw.sign(RUN_GLYPHS, state["last_status"] or "")
+    long = f"  took {took(state['last_duration_ms'])}" if state["last_duration_ms"] is not None else ""
+    return Text.assemble(glyph, " ", draw.point(at, tz, current), (long, draw.QUIET))
+
+
+def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
+    """Draw a job's runs, newest first."""
+    if not runs:
+        return Text("It has not run yet.")
+    current = now()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
+    table.add_column("", width=1)
+    table.add_column(f"FOR ({tz})", no_wrap=True)
+    table.add_column("", style=draw.QUIET, no_wrap=True)
+    table.add_column("TOOK", no_wrap=True, justify="right")
+    table.add_column("WHAT BECAME OF IT", overflow="fold", ratio=1)
+    for run in runs:
+        at = instant(run["scheduled_for"])
+        table.add_row(
+            draw.sign(RUN_GLYPHS, run["state"]),
+            moment(at, current),
+            away(at, current),
+            took(run["duration_ms"]),
+            _became(run, current),
+        )
+    return table
+
+
+def _became(run: Json, current: datetime) -> Text:
+    said = Text(outcome(run))
+    if run["trigger"] != "timer":
+        said.append(f" ({TRIGGER_WORDS.get(run['trigger'], run['trigger'])})", style=draw.QUIET)
+    if run["missed_count"] and run["missed_count"] > 1:
+        until = f", the last {moment(instant(run['missed_until']), current)}" if run["missed_until"] else ""
+        said.append(f", {run['missed_count']} times{until}", style=draw.QUIET)
+    if run["summary"]:
+        said.append(f"\n{run['summary']}", style=draw.QUIET)
+    return said

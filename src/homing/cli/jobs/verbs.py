@@ -1,0 +1,135 @@
+"""`cron remove`, `enable`, `disable`, `skip`, `undo`: one word for several. Each is tried; the worst counts."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from homing.cli.answers import note, write_json
+from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.jobs.reading import Ids
+from homing.cli.naming import find_job
+from homing.cli.problems import Problem
+from homing.cli.server import Json, part
+
+
+def remove(ids: Ids, as_json: AsJson = False) -> None:
+    """Remove automations; it can be undone for 30 days."""
+    _each(ids, as_json, lambda desk, job: desk.server.ask("DELETE", _path(job)), _removed)
+
+
+def enable(ids: Ids, as_json: AsJson = False) -> None:
+    """Let automations fire again."""
+    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/enable"), {}), _named("Enabled"))
+
+
+def disable(
+    ids: Ids,
+    reason: Annotated[str | None, typer.Option(help="Why; it is shown with it.")] = None,
+    until: Annotated[str | None, typer.Option(help="Fire again from then on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pause automations: a waiting run is withdrawn, a running one finishes."""
+    body = {name: value for name, value in (("reason", reason), ("until", until)) if value is not None}
+    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/disable"), body), _named("Paused"))
+
+
+def skip(
+    ids: Ids,
+    count: Annotated[int, typer.Option(min=1, max=100, help="How many times.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Leave out the next time."""
+    body = {"count": count}
+    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/skip"), body), _named("Skipped"))
+
+
+def undo(
+    ids: Ids,
+    revision: Annotated[int | None, typer.Option(help="The revision that the change made; else the newest.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back the last change: an added one goes, a removed one comes back."""
+    _each(ids, as_json, lambda desk, job: _undo(desk, job, revision), _undone, find=_maybe_removed)
+
+
+def _undo(desk: Desk, job: Json, revision: int | None) -> Json:
+    wanted = revision if revision is not None else job["revision"]
+    return desk.server.ask("POST", _path(job, "/undo"), {"revision": wanted})
+
+
+def _maybe_removed(desk: Desk, said: str) -> Json:
+    try:
+        return find_job(desk.server, said)
+    except Problem as problem:
+        if problem.code != "not_found":
+            raise
+        return _removed_job(desk, said, problem)
+
+
+def _removed_job(desk: Desk, said: str, unknown: Problem) -> Json:
+    """A removed job answers to undo only. Revision 1 was its making, so asking for it tells the one it is at."""
+    try:
+        desk.server.ask("POST", _path({"id": said}, "/undo"), {"revision": 1})
+    except Problem as problem:
+        if problem.code == "stale_revision":
+            return problem.body["current"]
+        raise unknown from None
+    raise unknown
+
+
+def _each(
+    ids: Sequence[str],
+    as_json: bool,
+    act: Callable[[Desk, Json], Json],
+    sentence: Callable[[Json], str],
+    find: Callable[[Desk, str], Json] = lambda desk, said: find_job(desk.server, said),
+) -> None:
+    worst: Problem | None = None
+    with asking(as_json) as desk:
+        for said in ids:
+            try:
+                job = act(desk, find(desk, said))
+            except Problem as problem:
+                if len(ids) == 1:
+                    raise
+                note(_told(problem, as_json=as_json))
+                worst = problem
+                continue
+            _show(job, sentence(job), as_json=as_json)
+    if worst is not None:
+        raise typer.Exit(worst.exit_code)
+
+
+def _told(problem: Problem, *, as_json: bool) -> str:
+    import json
+
+    return json.dumps(problem.body, ensure_ascii=False) if as_json else problem.detail
+
+
+def _show(job: Json, sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        write_json(job)
+        return
+    from homing.cli.answers import console
+    from homing.cli.jobs.tables import changed
+
+    console().print(changed(job, sentence))
+
+
+def _path(job: Json, verb: str = "") -> str:
+    return f"/api/jobs/{part(job['id'])}{verb}"
+
+
+def _named(verb: str) -> Callable[[Json], str]:
+    return lambda job: f'{verb} "{job["name"]}" ({job["id"]}).'
+
+
+def _removed(job: Json) -> str:
+    return f'Removed "{job["name"]}" ({job["id"]}). To take it back: homing cron undo {job["id"]}'
+
+
+def _undone(job: Json) -> str:
+    if job["removed_at"]:
+        return f'Taken back: "{job["name"]}" ({job["id"]}) is removed.'
+    return f'Taken back: "{job["name"]}" ({job["id"]}) is as it was.'

@@ -1,0 +1,149 @@
+"""`cron add` and `cron update`."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.jobs import flags as f
+from homing.cli.naming import find_job, session_key
+from homing.cli.problems import Problem, refused
+from homing.cli.server import Json, part
+
+_HELP = "Try `homing cron add --help`."
+
+
+def add(
+    when_said: Annotated[str | None, typer.Argument(metavar="WHEN", help="'in 10 minutes', 'weekdays at 8' …")] = None,
+    message_said: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to do then.")] = None,
+    name: f.Name = None,
+    message: f.Message = None,
+    when: f.When = None,
+    at: f.At = None,
+    every: f.Every = None,
+    cron: f.Cron = None,
+    tz: f.Tz = None,
+    until: f.Until = None,
+    session: Annotated[str | None, typer.Option("-s", "--session", help="A key or a title; else cli:main.")] = None,
+    isolated: f.Isolated = None,
+    reminder: f.Reminder = None,
+    quiet: f.Quiet = None,
+    delete_after_run: f.DeleteAfterRun = None,
+    kind: f.Kind = None,
+    model: f.Model = None,
+    thinking: f.Thinking = None,
+    timeout_seconds: f.Timeout = None,
+    context: f.Context = None,
+    write_back: f.WriteBack = None,
+    continue_: f.Continue = None,
+    wake: f.Wake = None,
+    may_schedule: f.MaySchedule = None,
+    starts_at: f.StartsAt = None,
+    max_runs: f.MaxRuns = None,
+    catch_up: f.CatchUp = None,
+    catch_up_window_seconds: f.CatchUpWindow = None,
+    description: f.Description = None,
+    enabled: f.Enabled = None,
+    dedupe_key: f.DedupeKey = None,
+    sender_id: f.SenderId = None,
+    job_id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add an automation: `homing cron add "every weekday at 8" "Say good morning"`."""
+    given = dict(locals())
+    _take_positionals(given)
+    body = f.fields_of(given)
+    if job_id is not None:
+        body["id"] = job_id
+    with asking(as_json) as desk:
+        body["session_key"] = session_key(desk, session)
+        job = _add(desk, body)
+        desk.screen.show(job, lambda: _drawn(job, _added(job)))
+
+
+def update(
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")],
+    when_said: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
+    message_said: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
+    name: f.Name = None,
+    message: f.Message = None,
+    when: f.When = None,
+    at: f.At = None,
+    every: f.Every = None,
+    cron: f.Cron = None,
+    tz: f.Tz = None,
+    until: f.Until = None,
+    isolated: f.Isolated = None,
+    reminder: f.Reminder = None,
+    quiet: f.Quiet = None,
+    delete_after_run: f.DeleteAfterRun = None,
+    kind: f.Kind = None,
+    model: f.Model = None,
+    thinking: f.Thinking = None,
+    timeout_seconds: f.Timeout = None,
+    context: f.Context = None,
+    write_back: f.WriteBack = None,
+    continue_: f.Continue = None,
+    wake: f.Wake = None,
+    may_schedule: f.MaySchedule = None,
+    starts_at: f.StartsAt = None,
+    max_runs: f.MaxRuns = None,
+    catch_up: f.CatchUp = None,
+    catch_up_window_seconds: f.CatchUpWindow = None,
+    description: f.Description = None,
+    enabled: f.Enabled = None,
+    dedupe_key: f.DedupeKey = None,
+    sender_id: f.SenderId = None,
+    revision: Annotated[int | None, typer.Option(help="Only if nobody was faster.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what is given of an automation; an empty value ('' or none) goes back to the default."""
+    given = dict(locals())
+    _take_positionals(given)
+    body = f.fields_of(given)
+    if not body:
+        raise refused("Say what to change, for example --message or --when.", hint="Try `homing cron update --help`.")
+    if revision is not None:
+        body["revision"] = revision
+    with asking(as_json) as desk:
+        found = find_job(desk.server, job_id)
+        job = desk.server.ask("PATCH", f"/api/jobs/{part(found['id'])}", body)
+        desk.screen.show(job, lambda: _drawn(job, f'Updated "{job["name"]}" ({job["id"]}).'))
+
+
+def _take_positionals(given: dict[str, Any]) -> None:
+    """Beside a schedule flag the one word that is left is the message, as in `add --at 10m "Take a break"`."""
+    said = [given.pop("when_said"), given.pop("message_said")]
+    flagged = any(given[name] is not None for name in ("when", "at", "every", "cron"))
+    words = [word for word in said if word is not None]
+    wanted = ["message"] if flagged else ["when", "message"]
+    if len(words) > len(wanted):
+        raise refused(f"There are two schedules: {words[0]!r}, and one in a flag. Give one of them.", hint=_HELP)
+    for name, word in zip(wanted, words, strict=False):
+        if given[name] is not None:
+            raise refused(f"The {name} is given twice: {word!r} and --{name} {given[name]!r}.", hint=_HELP)
+        given[name] = word
+    if given["message"] == "-":
+        given["message"] = sys.stdin.read().strip()
+
+
+def _add(desk: Desk, body: Json) -> Json:
+    try:
+        return desk.server.ask("POST", "/api/jobs", body)
+    except Problem as problem:
+        if problem.code != "not_found" or not body["session_key"].startswith("cli:"):
+            raise
+    desk.server.ask("POST", "/api/sessions", {"key": body["session_key"]})
+    return desk.server.ask("POST", "/api/jobs", body)
+
+
+def _added(job: Json) -> str:
+    done = "Changed" if job.get("deduped") else "Added"
+    return f'{done} "{job["name"]}" ({job["id"]}) in {job["session_key"]}.'
+
+
+def _drawn(job: Json, sentence: str) -> Any:
+    from homing.cli.jobs.tables import changed
+
+    return changed(job, sentence)

@@ -1,0 +1,58 @@
+"""`memories list`, `add`, `remove`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, asking
+from homing.cli.naming import find_one
+from homing.cli.server import Json, pages, part
+
+
+def list_memories(
+    q: Annotated[str | None, typer.Option(help="Words to look for.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is remembered about you."""
+    with asking(as_json) as desk:
+
+        def drawn(found: list[Json]) -> Any:
+            return _table(found)
+
+        desk.screen.show_all(pages(desk.server, "/api/memories", {"q": q}, limit), drawn)
+
+
+def add(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
+    """Remember a fact in every conversation of yours."""
+    with asking(as_json) as desk:
+        memory = desk.server.ask("POST", "/api/memories", {"text": text})
+        desk.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
+
+
+def remove(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Forget facts."""
+    with asking(as_json) as desk:
+        known = list(pages(desk.server, "/api/memories", {}))
+        for said in ids:
+            memory = find_one(known, said, "memory", "mem")
+            desk.server.ask("DELETE", f"/api/memories/{part(memory['id'])}")
+            desk.screen.show(memory, lambda m=memory: f'Forgot "{m["text"]}" ({m["id"]}).')
+
+
+def _table(memories: list[Json]) -> Any:
+    from rich.text import Text
+
+    from homing.cli import draw
+    from homing.cli.look import away, instant, now
+
+    if not memories:
+        return Text("Nothing is remembered yet. Say `remember …` in a chat, or: homing memories add TEXT")
+    table = draw.listing("id", "text", "from", "since", fold="text")
+    for memory in memories:
+        since = away(instant(memory["created_at"]), now())
+        table.add_row(memory["id"], memory["text"], memory["session_key"] or "", since)
+    return table

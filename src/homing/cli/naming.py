@@ -1,0 +1,78 @@
+"""Which job or session somebody means: an id, the beginning of one, a name; and the session that needs no name."""
+
+from homing.cli.asking import Desk
+from homing.cli.problems import Problem, refused
+from homing.cli.server import Json, Server, pages, part, spelled
+
+OWNER = "default"
+DEFAULT_SESSION = "cli:main"
+_SHOWN = 12
+
+
+def find_job(server: Server, said: str) -> Json:
+    """Find a job by id (or a run's), by a unique beginning of its id, or by its name."""
+    wanted = said.partition(":")[0].strip()
+    found = _exactly(server, f"/api/jobs/{part(wanted)}")
+    if found is not None:
+        return found
+    near = list(pages(server, "/api/jobs", {"q": wanted}, limit=200))
+    fits = [job for job in near if job["name"].casefold() == wanted.casefold()] or [
+        job for job in near if job["id"].startswith(wanted) or job["id"].startswith(f"job_{wanted}")
+    ]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise refused(_choose(said, [f"{job['id']}  {job['name']}" for job in fits]), code="ambiguous")
+    raise refused(f"There is no automation {said}.", code="not_found", hint="`homing cron list` shows yours.")
+
+
+def find_one(things: list[Json], said: str, noun: str, prefix: str) -> Json:
+    """Find one of a short list by its id or a unique beginning of it."""
+    fits = [thing for thing in things if thing["id"] == said] or [
+        thing for thing in things if thing["id"].startswith(said) or thing["id"].startswith(f"{prefix}_{said}")
+    ]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise refused(_choose(said, [thing["id"] for thing in fits]), code="ambiguous")
+    raise refused(f"There is no {noun} {said}.", code="not_found")
+
+
+def session_key(desk: Desk, said: str | None) -> str:
+    """Tell the key of the session meant: a key, a title, `cli:NAME`; unnamed, the one of this person."""
+    if said is None:
+        return default_session(desk)
+    if ":" in said:
+        return said
+    wanted = said.casefold()
+    titled = [
+        session
+        for session in pages(desk.server, "/api/sessions", {"q": said}, limit=200)
+        if (session["title"] or "").casefold() == wanted
+    ]
+    if len(titled) > 1:
+        raise refused(_choose(said, [session["key"] for session in titled]), code="ambiguous")
+    return titled[0]["key"] if titled else f"cli:{said}"
+
+
+def default_session(desk: Desk) -> str:
+    """Tell the session of commands that name none; each further user has one of their own."""
+    if desk.settings.session != DEFAULT_SESSION:
+        return desk.settings.session
+    user_id = desk.server.ask("GET", "/api/me")["user_id"]
+    return DEFAULT_SESSION if user_id == OWNER else f"cli:{user_id}"
+
+
+def _exactly(server: Server, path: str) -> Json | None:
+    try:
+        return server.ask("GET", spelled(path, {"recent": 10}))
+    except Problem as problem:
+        if problem.code in ("not_found", "invalid"):
+            return None
+        raise
+
+
+def _choose(said: str, candidates: list[str]) -> str:
+    shown = "\n".join(f"  {candidate}" for candidate in candidates[:_SHOWN])
+    more = f"\n  and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
+    return f"{said} fits {len(candidates)}; say more of the one you mean:\n{shown}{more}"

@@ -1,0 +1,43 @@
+"""`homing open`: a fresh sign-in link to the running server's page."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from homing.cli.answers import write_json
+from homing.cli.asking import AsJson
+from homing.cli.home import announced_url
+from homing.cli.problems import failed
+from homing.settings import load
+
+
+def open_page(
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only print the link.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a fresh sign-in link (once, within ten minutes), and open it where there is a browser."""
+    settings = load()
+    url = announced_url(settings)
+    if url is None:
+        raise failed(
+            f"No server of this home ({settings.home}) is running.",
+            hint="Start it: `homing up` prints a link, too."
+            if not settings.url
+            else f"Run this on the server's machine, or sign in at {settings.url} with a token.",
+        )
+    from homing.cli.browser import can_open, open_browser
+    from homing.cli.codes import sign_in_link
+    from homing.cli.house import open_house
+    from homing.cli.logs import quiet_logs
+
+    quiet_logs()
+    homing = open_house(settings)
+    link = sign_in_link(homing, settings.public_url or url)
+    asyncio.run(homing.store.close())
+    if as_json:
+        write_json({"url": link})
+    else:
+        typer.echo(link)
+    if not no_open and not as_json and can_open():
+        open_browser(link)

@@ -1,0 +1,64 @@
+"""`homing send`: one message from a script, and if wanted its answer."""
+
+import sys
+import time
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, Desk, asking, need_server
+from homing.cli.naming import session_key
+from homing.cli.problems import FAILED, refused
+from homing.cli.server import Json, part, spelled
+from homing.cli.sessions import SessionSaid
+
+_LONGEST_WAIT = 120
+
+
+def send(
+    session: SessionSaid,
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to say; - reads it from stdin.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
+    queue: Annotated[bool, typer.Option("--queue", help="As a turn of its own, never into a running one.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say something in a conversation."""
+    said = sys.stdin.read().strip() if text == "-" else text
+    if not said:
+        raise refused("There is nothing to send.")
+    body = {"text": said} | ({"mode": "queue"} if queue else {})
+    with asking(as_json) as desk:
+        if wait:
+            need_server(desk, "--wait")
+        path = f"/api/sessions/{part(session_key(desk, session))}/messages"
+        answer = desk.server.ask("POST", spelled(path, {"wait": _LONGEST_WAIT if wait else None}), body)
+        if wait and "outcome" not in answer:
+            answer = _wait_longer(desk, path, answer)
+        desk.screen.show(answer, lambda: _drawn(answer))
+        if answer.get("outcome") in ("failed", "cancelled"):
+            raise typer.Exit(FAILED)
+
+
+def _wait_longer(desk: Desk, path: str, sent: Json) -> Json:
+    """The server's patience is over, ours is not: look for the closing of the turn that took the message."""
+    while True:
+        time.sleep(1)
+        messages = desk.server.ask("GET", spelled(path, {"limit": 200}))["items"]
+        taken = next((m["turn_id"] for m in messages if m["inbound_id"] == sent["inbound_id"]), None)
+        closing = next((m for m in messages if taken and m["turn_id"] == taken and m["role"] == "assistant"), None)
+        if closing is not None:
+            return {**sent, "turn_id": taken, "outcome": closing["meta"].get("outcome", "answered"), "message": closing}
+
+
+def _drawn(answer: Json) -> Any:
+    from rich.markdown import Markdown
+
+    message = answer.get("message")
+    if message is not None:
+        return Markdown(message["text"])
+    will = {
+        "start": "It is being answered.",
+        "inject": "The running turn takes it along.",
+        "queue": "It waits its turn.",
+    }
+    return f"Sent to {answer['session_key']} ({answer['inbound_id']}). {will.get(answer['will'], '')}".rstrip()

@@ -1,0 +1,86 @@
+"""`sessions list`, `get`, `delete`."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.answers import note
+from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.naming import session_key
+from homing.cli.problems import Problem, refused
+from homing.cli.server import Json, pages, part, spelled
+
+SessionSaid = Annotated[str, typer.Argument(metavar="SESSION", help="A key, a title, or NAME for cli:NAME.")]
+_LAST_MESSAGES = 10
+
+
+def list_sessions(
+    q: Annotated[str | None, typer.Option(help="Words in its title or key.")] = None,
+    channel: Annotated[str | None, typer.Option(help="web, cli, api, cron …")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List conversations, the newest first."""
+    with asking(as_json) as desk:
+        found = pages(desk.server, "/api/sessions", {"q": q, "channel": channel}, limit)
+
+        def drawn(sessions: list[Json]) -> Any:
+            from homing.cli.conversations import sessions_table
+
+            return sessions_table(sessions)
+
+        desk.screen.show_all(found, drawn)
+
+
+def get(session: SessionSaid, as_json: AsJson = False) -> None:
+    """Show a conversation: who is in, what waits, the last words."""
+    with asking(as_json) as desk:
+        key = session_key(desk, session)
+        answer = desk.server.ask("GET", f"/api/sessions/{part(key)}")
+
+        def drawn() -> Any:
+            from homing.cli.conversations import session_card
+
+            path = spelled(f"/api/sessions/{part(key)}/messages", {"limit": _LAST_MESSAGES})
+            return session_card(answer, desk.server.ask("GET", path)["items"])
+
+        desk.screen.show(answer, drawn)
+
+
+def delete(
+    session: SessionSaid,
+    delete_automations: Annotated[
+        bool, typer.Option("--delete-automations", help="Its automations go with it, unasked.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a conversation; while automations are bound to it, only after asking."""
+    with asking(as_json) as desk:
+        key = session_key(desk, session)
+        answer = _delete(desk, key, delete_automations)
+        desk.screen.show(answer, lambda: _deleted(key, answer))
+
+
+def _delete(desk: Desk, key: str, delete_automations: bool) -> Json:
+    path = f"/api/sessions/{part(key)}"
+    try:
+        return desk.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
+    except Problem as problem:
+        if problem.code != "blocked_by_automations":
+            raise
+        automations = problem.body.get("automations", [])
+        if desk.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            problem.hint = f"To delete both: homing sessions delete {key} --delete-automations"
+            raise
+    note(f"{key} has automations:")
+    for job in automations:
+        note(f"  {job['id']}  {job['name']}{'' if job['enabled'] else ' (paused)'}")
+    if not typer.confirm("Delete the conversation and its automations?", err=True):
+        raise refused("Nothing was deleted.", code="asked")
+    return desk.server.ask("DELETE", spelled(path, {"delete_automations": True}))
+
+
+def _deleted(key: str, answer: Json) -> str:
+    gone = len(answer["automations"])
+    return f"Deleted {key}" + (f" and {gone} automation{'s' if gone != 1 else ''}." if gone else ".")

@@ -1,0 +1,44 @@
+"""How Homing is, on one card."""
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from homing.cli import draw
+from homing.cli.look import away, in_zone, instant, now
+from homing.cli.server import Json
+
+
+def status_card(answer: Json, *, alive: bool) -> RenderableType:
+    """Draw what get_status tells."""
+    current = now()
+    scheduler, jobs, runs, deliveries = (answer[name] for name in ("scheduler", "jobs", "runs", "deliveries"))
+    wake = scheduler["next_wake_at"]
+    zone = answer["timezone"]
+    return draw.facts(
+        [
+            ("Scheduler", _scheduler(scheduler, alive=alive)),
+            ("Next wake", draw.point(in_zone(wake, zone), zone, current) if wake else "nothing is scheduled"),
+            (
+                "Automations",
+                _counted(jobs, {"active": "active", "paused": "paused", "attention": "need you", "done": "done"}),
+            ),
+            ("Runs", _counted(runs, {"queued": "waiting", "running": "running"})),
+            ("Deliveries", _counted(deliveries, {"pending": "on their way", "dead": "not delivered"})),
+            ("Model", f"{answer['model']['name']} ({answer['model']['why'].rstrip('.')})"),
+            ("Database", str(answer["database"])),
+            ("Beat", away(instant(scheduler["beat_at"]), current) if scheduler["beat_at"] else None),
+            ("Version", answer["version"]),
+        ]
+    )
+
+
+def _scheduler(scheduler: Json, *, alive: bool) -> Text:
+    if alive and scheduler["enabled"] and scheduler["workers"]:
+        return Text.assemble(("●", "green"), f" running, {scheduler['workers']} worker(s)")
+    if not scheduler["enabled"]:
+        return Text.assemble(("‖", draw.QUIET), " switched off (HOMING_SCHEDULER_ENABLED)")
+    return Text.assemble(("✕", "red"), " not running: start it with `homing up`")
+
+
+def _counted(counts: Json, words: dict[str, str]) -> str:
+    return ", ".join(f"{counts[name]} {word}" for name, word in words.items())

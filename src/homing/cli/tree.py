@@ -1,0 +1,185 @@
+"""Every command and where it lives. A command's module is imported when it is called, so that light ones stay light."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from homing import __version__
+
+_ROOT = "homing.cli."
+_WAYS = {"help_option_names": ["-h", "--help"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A word that takes another word."""
+
+    help: str
+    commands: Mapping[str, str]
+    hidden: Mapping[str, str]
+
+
+JOBS = Group(
+    help="Automations: what happens later, or again and again.",
+    commands={
+        "status": "jobs.reading:status",
+        "list": "jobs.reading:list_jobs",
+        "add": "jobs.writing:add",
+        "get": "jobs.reading:get",
+        "update": "jobs.writing:update",
+        "remove": "jobs.verbs:remove",
+        "enable": "jobs.verbs:enable",
+        "disable": "jobs.verbs:disable",
+        "run": "jobs.running:run",
+        "skip": "jobs.verbs:skip",
+        "undo": "jobs.verbs:undo",
+        "runs": "jobs.reading:runs",
+        "why": "jobs.reading:why",
+        "preview": "jobs.reading:preview",
+    },
+    hidden={
+        "logs": "jobs.reading:runs",
+        "pause": "jobs.verbs:disable",
+        "resume": "jobs.verbs:enable",
+        "show": "jobs.reading:get",
+        "rm": "jobs.verbs:remove",
+        "ls": "jobs.reading:list_jobs",
+    },
+)
+
+GROUPS = {
+    "cron": JOBS,
+    "sessions": Group(
+        help="Conversations.",
+        commands={"list": "sessions:list_sessions", "get": "sessions:get", "delete": "sessions:delete"},
+        hidden={"ls": "sessions:list_sessions", "show": "sessions:get", "rm": "sessions:delete"},
+    ),
+    "deliveries": Group(
+        help="Messages on their way to other channels.",
+        commands={"list": "deliveries:list_deliveries", "retry": "deliveries:retry"},
+        hidden={"ls": "deliveries:list_deliveries"},
+    ),
+    "memories": Group(
+        help="Lasting facts about you.",
+        commands={"list": "memories:list_memories", "add": "memories:add", "remove": "memories:remove"},
+        hidden={"ls": "memories:list_memories", "rm": "memories:remove"},
+    ),
+    "hooks": Group(
+        help="Doors for other programs into a session.",
+        commands={"add": "hooks:add", "list": "hooks:list_hooks", "remove": "hooks:remove"},
+        hidden={"ls": "hooks:list_hooks", "rm": "hooks:remove"},
+    ),
+    "webhooks": Group(
+        help="URLs of yours that get a session's messages.",
+        commands={"add": "webhooks:add", "list": "webhooks:list_webhooks", "remove": "webhooks:remove"},
+        hidden={"ls": "webhooks:list_webhooks", "rm": "webhooks:remove"},
+    ),
+    "tokens": Group(
+        help="Proofs of who asks.",
+        commands={"create": "tokens:create", "list": "tokens:list_tokens", "revoke": "tokens:revoke"},
+        hidden={"ls": "tokens:list_tokens", "rm": "tokens:revoke"},
+    ),
+    "db": Group(
+        help="The database.",
+        commands={"upgrade": "database:upgrade", "backup": "database:backup"},
+        hidden={},
+    ),
+}
+
+COMMANDS = {
+    "up": "up:up",
+    "chat": "chat.command:chat",
+    "send": "sending:send",
+    "open": "opening:open_page",
+    "serve": "up:serve",
+    "work": "up:work",
+    "doctor": "doctor.command:doctor",
+    "mcp": "mcp:mcp",
+    "import": "transfer:import_file",
+    "export": "transfer:export",
+}
+
+
+class Lazy(TyperGroup):
+    """A group whose commands are looked up in a table and imported when they are asked for."""
+
+    groups: Mapping[str, Group]
+    table: Mapping[str, str]
+    hidden_table: Mapping[str, str]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self.table, *self.groups]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
+        if cmd_name in self.groups:
+            return _group(cmd_name, self.groups[cmd_name])
+        if cmd_name == "jobs" and "cron" in self.groups:
+            return _group(cmd_name, self.groups["cron"], hidden=True)
+        if cmd_name in self.table:
+            return _command(cmd_name, self.table[cmd_name])
+        if cmd_name in self.hidden_table:
+            return _command(cmd_name, self.hidden_table[cmd_name], hidden=True)
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # For "did you mean": Typer looks among commands that are built already, and ours are not.
+        self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[assignment]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit
+        return super().parse_args(ctx, args)
+
+
+def tree() -> TyperGroup:
+    """Grow the whole command line."""
+    app = typer.Typer(cls=Lazy, help="A sense of time for AI agents.", context_settings=_WAYS)
+    app.callback()(_root)
+    root = get_command(app)
+    assert isinstance(root, Lazy)
+    root.groups, root.table, root.hidden_table = GROUPS, COMMANDS, {}
+    return root
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version)
+    ] = False,
+) -> None:
+    """A sense of time for AI agents: `homing up` starts everything, `homing chat` talks."""
+
+
+def _group(name: str, group: Group, *, hidden: bool = False) -> TyperGroup:
+    app = typer.Typer(name=name, cls=Lazy, help=group.help, hidden=hidden, context_settings=_WAYS, add_completion=False)
+    app.callback()(_nothing)
+    made = get_command(app)
+    assert isinstance(made, Lazy)
+    made.groups, made.table, made.hidden_table = {}, group.commands, group.hidden
+    made.help = group.help
+    return made
+
+
+def _command(name: str, where: str, *, hidden: bool = False) -> TyperCommand:
+    module, _, function = where.partition(":")
+    app = typer.Typer(context_settings=_WAYS, add_completion=False)
+    app.command(name, hidden=hidden)(getattr(import_module(_ROOT + module), function))
+    made = get_command(app)
+    assert isinstance(made, TyperCommand)
+    return made
+
+
+def _nothing() -> None:
+    """Hold a group together; Typer wants a callback to know that it is one."""

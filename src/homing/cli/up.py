@@ -1,0 +1,187 @@
+"""`homing up`, `serve` and `work`: the processes. Each takes what can be taken before it does anything slow."""
+
+import asyncio
+import signal
+import socket
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from homing.cli.home import announced, make_home, only_engine
+from homing.cli.problems import refused
+from homing.settings import Settings, load
+
+if TYPE_CHECKING:
+    from homing.wiring import Homing
+
+Host = Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1 unless told (HOMING_HOST).")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="4664 unless told (HOMING_PORT); 0 takes a free one.")]
+
+
+def up(
+    host: Host = None,
+    port: Port = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+) -> None:
+    """Start everything in one process: doors, scheduler, runner, courier."""
+    settings = _told(load(), host, port)
+    with ExitStack() as held:
+        listening = _open_doors(settings, held)
+        if (database := sqlite_file(settings)) is not None:
+            held.enter_context(only_engine(database, settings.home))
+        asyncio.run(_up(settings, listening, opens=not no_open))
+
+
+def serve(host: Host = None, port: Port = None) -> None:
+    """Start the doors alone (API, page); needs PostgreSQL, and `homing work` somewhere."""
+    from homing.cli.house import need_postgres
+
+    settings = _told(load(), host, port)
+    need_postgres(settings, "serve")
+    with ExitStack() as held:
+        listening = _open_doors(settings, held)
+        asyncio.run(_serve(settings, listening))
+
+
+def work() -> None:
+    """Start an engine alone (scheduler, runner, courier); needs PostgreSQL. Start as many as you like."""
+    from homing.cli.house import need_postgres
+
+    settings = load()
+    need_postgres(settings, "work")
+    make_home(settings)
+    asyncio.run(_work(settings))
+
+
+def sqlite_file(settings: Settings) -> Path | None:
+    """Tell the file of a SQLite database; None for PostgreSQL."""
+    scheme, _, rest = settings.database_url.partition("://")
+    if scheme != "sqlite":
+        return None
+    path = rest.removeprefix("/")
+    if not path or path == ":memory:":
+        raise refused("HOMING_DATABASE_URL names no file: use sqlite:///path/to/homing.db, so that jobs survive.")
+    return Path(path)
+
+
+def _told(settings: Settings, host: str | None, port: int | None) -> Settings:
+    return replace(settings, host=host or settings.host, port=settings.port if port is None else port)
+
+
+def _open_doors(settings: Settings, held: ExitStack) -> socket.socket:
+    """Check the home and take the port; both are freed when the stack unwinds."""
+    from homing.cli.serving import bind
+    from homing.web.hosts import check_exposure
+
+    make_home(settings)
+    check_exposure(settings)
+    listening = bind(settings)
+    held.callback(listening.close)
+    return listening
+
+
+async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> None:
+    from homing.cli.browser import can_open, open_browser
+    from homing.cli.codes import sign_in_link
+    from homing.cli.serving import link_base, on_signals, serving, until, url_of
+    from homing.wiring import make_engine, running
+
+    told = on_signals(signal.SIGINT, signal.SIGTERM)
+    # The page must name the port that was really taken.
+    settings = replace(settings, port=listening.getsockname()[1])
+    homing, app = _make(settings)
+    link = sign_in_link(homing, link_base(settings, listening))
+    async with serving(app, listening) as server, running(homing, make_engine(homing)):
+        with announced(settings, url_of(settings, listening)):
+            await _greet(homing, link)
+            if opens and can_open():
+                open_browser(link)
+            await until(told, server)
+            _say("Stopping: turns finish or are handed back.")
+    await homing.store.close()
+
+
+async def _serve(settings: Settings, listening: socket.socket) -> None:
+    from homing.cli.codes import sign_in_link
+    from homing.cli.serving import link_base, on_signals, serving, until, url_of
+
+    told = on_signals(signal.SIGINT, signal.SIGTERM)
+    settings = replace(settings, port=listening.getsockname()[1])
+    homing, app = _make(settings)
+    link = sign_in_link(homing, link_base(settings, listening))
+    await homing.store.bell.open()
+    async with serving(app, listening) as server:
+        with announced(settings, url_of(settings, listening)):
+            await _greet(homing, link)
+            await until(told, server)
+    await homing.store.close()
+
+
+async def _work(settings: Settings) -> None:
+    from homing.cli.house import open_house
+    from homing.cli.logs import set_up_logs
+    from homing.cli.serving import on_signals, until
+    from homing.wiring import make_engine, running
+
+    set_up_logs()
+    told = on_signals(signal.SIGINT, signal.SIGTERM)
+    homing = open_house(settings)
+    engine = make_engine(homing)
+    async with running(homing, engine):
+        _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.house.model}.")
+        await until(told)
+        _say("Stopping: turns finish or are handed back.")
+    await homing.store.close()
+
+
+def _make(settings: Settings) -> tuple["Homing", Any]:
+    from homing.cli.house import open_house
+    from homing.cli.logs import set_up_logs
+    from homing.web.app import make_app
+
+    set_up_logs()
+    homing = open_house(settings)
+    return homing, make_app(store=homing.store, house=homing.house, clock=homing.clock)
+
+
+async def _greet(homing: "Homing", link: str) -> None:
+    from homing.cli.look import away, moment, now
+    from homing.store import jobs
+
+    house, zone = homing.house, homing.settings.timezone
+    wake = await homing.store.read(jobs.next_wake)
+    if wake is None:
+        upcoming = "nothing is scheduled"
+    else:
+        from zoneinfo import ZoneInfo
+
+        upcoming = f"{moment(wake.astimezone(ZoneInfo(zone)), now())} {zone}, {away(wake, now())}"
+    _say(f"Homing {house.version} is up.")
+    _say("")
+    _say(f"  Open       {link}")
+    _say("             (once, within ten minutes; `homing open` gives a fresh one)")
+    _say(f"  Model      {house.model}: {house.model_why}")
+    _say(f"  Database   {_database(homing.settings)}")
+    _say(f"  Time zone  {zone}")
+    _say(f"  Next wake  {upcoming}")
+    _say("")
+
+
+def _database(settings: Settings) -> str:
+    """Show the database without its password."""
+    file = sqlite_file(settings)
+    if file is not None:
+        return f"SQLite, {file}"
+    from urllib.parse import urlsplit
+
+    at = urlsplit(settings.database_url)
+    return f"PostgreSQL, {at.hostname or 'local'}{at.path}"
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,62 @@
+"""`webhooks add`, `list`, `remove`: URLs of yours that get a session's messages."""
+
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.asking import AsJson, asking
+from homing.cli.naming import find_one
+from homing.cli.server import Json, pages, part
+
+
+def add(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are POSTed.")], as_json: AsJson = False
+) -> None:
+    """Make a webhook; its secret is shown once."""
+    with asking(as_json) as desk:
+        webhook = desk.server.ask("POST", "/api/webhooks", {"url": url})
+        desk.screen.show(webhook, lambda: _made(webhook))
+
+
+def list_webhooks(as_json: AsJson = False) -> None:
+    """List your webhooks."""
+    with asking(as_json) as desk:
+
+        def drawn(found: list[Json]) -> Any:
+            return _table(found)
+
+        desk.screen.show_all(pages(desk.server, "/api/webhooks", {}), drawn)
+
+
+def remove(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Remove webhooks; what is still on its way there is given up."""
+    with asking(as_json) as desk:
+        known = list(pages(desk.server, "/api/webhooks", {}))
+        for said in ids:
+            webhook = find_one(known, said.removeprefix("webhook:"), "webhook", "wh")
+            desk.server.ask("DELETE", f"/api/webhooks/{part(webhook['id'])}")
+            desk.screen.show(webhook, lambda w=webhook: f"Removed {w['id']}.")
+
+
+def _made(webhook: Json) -> str:
+    return (
+        f"{webhook['address']}  (add it to a session's addresses)\n"
+        f"{webhook['secret']}\nKeep the secret: it is shown only now. It proves that a message is from Homing."
+    )
+
+
+def _table(webhooks: list[Json]) -> Any:
+    from rich.text import Text
+
+    from homing.cli import draw
+    from homing.cli.look import away, instant, now
+
+    if not webhooks:
+        return Text("No webhooks. Make one: homing webhooks add URL")
+    table = draw.listing("address", "url", "since", fold="url")
+    for webhook in webhooks:
+        table.add_row(webhook["address"], webhook["url"], away(instant(webhook["created_at"]), now()))
+    return table
