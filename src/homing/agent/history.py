@@ -19,6 +19,7 @@ from pydantic_ai.messages import (
 from homing.agent.choice import OFFLINE
 from homing.agent.model_calls import stream
 from homing.agent.models import Models
+from homing.agent.resume import settle
 from homing.agent.text import cut
 
 # Scripts in which about every character is a token of its own.
@@ -73,9 +74,13 @@ def entry(role: str, text: str) -> list[ModelMessage]:
     return [ModelRequest([UserPromptPart(text)])] if role == "user" else [ModelResponse([TextPart(text)])]
 
 
-def exchange(opening: str, closing: str) -> list[ModelMessage]:
-    """Give a turn of which only its opening and its closing are to be remembered."""
-    return [*entry("user", opening), *entry("assistant", closing)]
+def broken_off(messages: Sequence[ModelMessage], closing: str) -> list[ModelMessage]:
+    """Give a turn that ended without its answer: what was said and done in it, and the line people saw instead."""
+    finished = list(messages)
+    if finished and isinstance(finished[-1], ModelResponse) and not finished[-1].tool_calls:
+        # An answer that nobody got to see was not given.
+        finished.pop()
+    return [*settle(finished), *entry("assistant", closing)]
 
 
 def estimate_tokens(messages: Sequence[ModelMessage]) -> int:

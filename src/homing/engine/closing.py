@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from homing.agent.history import broken_off, dump, load
 from homing.engine import thoughts
 from homing.engine.aftermath import Aftermath, after_runs
 from homing.engine.opening import Opened
@@ -160,7 +161,12 @@ def _decide(turn: Turn, thought: Thought) -> Thought:
     if turn.cancel_requested_at is None or thought.outcome == "cancelled":
         return thought
     stopped = thoughts.cancelled(turn)
-    return replace(stopped, input_tokens=thought.input_tokens, output_tokens=thought.output_tokens)
+    return replace(
+        stopped,
+        history=dump(broken_off(load(thought.history), stopped.text)) if thought.history else None,
+        input_tokens=thought.input_tokens,
+        output_tokens=thought.output_tokens,
+    )
 
 
 def _closed(scene: _Scene, closing_seq: int | None) -> Closed:

@@ -24,7 +24,7 @@ class Keeper:
         self.claim = claim
         self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
         self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
-        self.kept = [_kept(step) for step in kept]
+        self.kept = [kept_step(step) for step in kept]
         self._store = store
         self._n = max((step.n for step in kept), default=0)
         self._told = 0
@@ -174,7 +174,8 @@ class Keeper:
         return self._n
 
 
-def _kept(step: Step) -> KeptStep:
+def kept_step(step: Step) -> KeptStep:
+    """Give a step's row as the mind knows it."""
     return KeptStep(
         n=step.n,
         kind=step.kind,

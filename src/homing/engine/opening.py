@@ -97,9 +97,15 @@ def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None
 
 def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
     opening = lanes.opening_of(tx, turn)
+    notes = [inbound.text for inbound in lanes.inbound_of_turn(tx, turn.id) if inbound.line == "note"]
     # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
     return Opened(
-        turn=turn, session_key=opening.session_key, opening=opening.text, meta=opening.meta, taken_up=True, now=now
+        turn=turn,
+        session_key=opening.session_key,
+        opening=_with_notes(notes, opening.text),
+        meta=opening.meta,
+        taken_up=True,
+        now=now,
     )
 
 
@@ -267,7 +273,7 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
         deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
         model=(job.payload.model if job else None) or plan.agent.model or house.model,
         thinking=job.payload.thinking if job else None,
-        prompt="\n\n".join([*notes, body]) if notes else body,
+        prompt=_with_notes(notes, body),
         policy=_policy(job, plan.run),
         opening_seq=opening_seq,
     )
@@ -298,7 +304,9 @@ def _opened(plan: _Plan, new: lanes.NewTurn, now: datetime) -> Opened:
         error=None, opening_seq=new.opening_seq, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now,
         closed_at=None,
     )  # fmt: skip
-    notes = "".join(f"{note.text}\n\n" for note in plan.head.notes)
-    return Opened(
-        turn=turn, session_key=plan.session.key, opening=notes + plan.messages[-1].text, meta=plan.meta, now=now
-    )
+    opening = _with_notes([note.text for note in plan.head.notes], plan.messages[-1].text)
+    return Opened(turn=turn, session_key=plan.session.key, opening=opening, meta=plan.meta, now=now)
+
+
+def _with_notes(notes: Sequence[str], text: str) -> str:
+    return "\n\n".join([*notes, text])
