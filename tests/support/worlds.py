@@ -13,10 +13,14 @@ from typing import Any, TypeVar
 
 import pytest
 
+from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
 from homing.operations.desk import Desk, House
+from homing.operations.runs import run_job
+from homing.operations.shapes.job_asks import JobRef
 from homing.settings import Settings, load
-from homing.store import Store, Tx, jobs, people, schema
+from homing.store import Store, Tx, jobs, lanes, people, runs, schema, sessions
+from homing.store.lanes import NewInbound, NewTurn
 from homing.testing import FakeClock, PostgresServer
 
 T = TypeVar("T")
@@ -65,6 +69,34 @@ class World:
     def make_past(self, job_id: str, by: timedelta = timedelta(hours=1)) -> None:
         """Let a one-shot's time be over, on either clock."""
         self.write(lambda tx: jobs.engine_write(tx, job_id, {"at": tx.now() - by}))
+
+    def open_turn(self, key: str, *, job_id: str | None = None) -> str:
+        """Open a turn in a session as a worker would: a person's, or that of a job run by hand."""
+
+        def work(tx: Tx) -> str:
+            session = sessions.find(tx, key)
+            assert session is not None
+            if job_id is None:
+                person = NewInbound(
+                    session_id=session.id, lane_id=session.id, user_id=session.user_id, source="person",
+                    text="Hello?", line="people", address=key,
+                )  # fmt: skip
+                lanes.enqueue(tx, [person])
+            [head] = lanes.take_heads(tx, [session.id])
+            turn = NewTurn(
+                id=new_id("turn"), head=head, agent_id=session.agent_id, worker_id="tester", claimed_until=None,
+                deadline_at=None, model="offline", thinking=None, prompt="", policy={}, opening_seq=1,
+            )  # fmt: skip
+            lanes.open_turns(tx, [turn])
+            if head.inbound.run_id is not None:
+                prompt = dict.fromkeys(("b_prompt_id", "b_prompt_version", "b_prompt_sha256", "b_prompt"))
+                opened = {"b_id": head.inbound.run_id, "b_turn": turn.id, "b_seq": 1, "b_rev": 1, "b_variables": {}}
+                runs.open_runs(tx, [prompt | opened])
+            return turn.id
+
+        if job_id is not None:
+            self.ask(run_job, JobRef(job_id=job_id))
+        return self.write(work)
 
     def now(self) -> datetime:
         """Tell the store's time."""

@@ -58,6 +58,16 @@ def epoch_ms(instant: datetime) -> int:
     return (instant - _EPOCH) // _MILLISECOND
 
 
+def epoch_us(instant: datetime) -> int:
+    """Count microseconds since 1970: an instant as a number, exactly."""
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+def from_epoch_us(microseconds: int) -> datetime:
+    """Give the instant of a count of microseconds."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
 def run_id(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 0) -> str:
     """Spell a run's identity: one planned instant of a job can be written once only."""
     base = f"{job_id}:{epoch_ms(scheduled_for)}"

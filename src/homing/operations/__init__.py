@@ -3,3 +3,9 @@
 Comes in: a desk (one transaction, one caller) and an ask. Goes out: an answer in the public shape, or a refusal that
 says what to do. Promises: the same name at every door; nobody touches another user's things.
 """
+
+from homing.operations.desk import Desk, House
+from homing.operations.offered import OPERATIONS, Operation
+from homing.operations.shapes.base import read
+
+__all__ = ["OPERATIONS", "Desk", "House", "Operation", "read"]

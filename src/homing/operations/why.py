@@ -1,6 +1,6 @@
 """Why a job did or did not run, in plain sentences, on the clock of its zone."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from homing.model.errors import Refused
 from homing.model.jobs import ON_TIME, Job
@@ -14,11 +14,11 @@ from homing.operations.shapes.base import local
 from homing.operations.shapes.job import schedule_words
 from homing.operations.shapes.job_asks import WhyJob
 from homing.operations.shapes.run_asks import ExplainedRun, WhyShape
+from homing.operations.status import ALIVE
 from homing.operations.views import show_runs
 from homing.store import runs, upkeep
 
 _LAST = 5
-_ALIVE = timedelta(seconds=90)
 _SKIPPED = {
     "missed": "was missed: Homing was not running, or came too late for it",
     "overlap": "was left out, because the run before it had not ended",
@@ -97,7 +97,7 @@ def _state(desk: Desk, job: Job) -> list[str]:
 def _overdue(desk: Desk, job: Job) -> list[str]:
     if job.next_run_at is None or job.next_run_at > desk.now:
         return []
-    working = [worker for worker in upkeep.workers(desk.tx, _ALIVE) if worker.schedules]
+    working = [worker for worker in upkeep.workers(desk.tx, ALIVE) if worker.schedules]
     if not desk.settings.scheduler_enabled or not working:
         return ["That time has come, but no scheduler is at work: start one with `homing up`."]
     return ["That time has just come."]

@@ -1,0 +1,59 @@
+"""What admins may do to everybody's jobs; each change is written down."""
+
+from homing.model.errors import NotFound
+from homing.model.jobs import Job
+from homing.operations.desk import Desk
+from homing.operations.job_changes import change_held, disable_held
+from homing.operations.jobs import page_of_jobs
+from homing.operations.shapes.base import Page
+from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.job_asks import AdminListJobs, DisableJob, UpdateJob
+from homing.store import jobs, people, sessions
+from homing.store.job_lists import JobFilter
+
+
+def admin_list_jobs(desk: Desk, ask: AdminListJobs) -> Page[JobShape]:
+    """List everybody's jobs, or one user's; system jobs too."""
+    desk.admin()
+    session = sessions.find(desk.tx, ask.session_key) if ask.session_key else None
+    if ask.session_key and session is None:
+        raise NotFound(f"There is no session {ask.session_key}.")
+    wanted = JobFilter(
+        user_id=ask.user_id,
+        session_id=session.id if session else None,
+        enabled=ask.enabled,
+        status=ask.status,
+        q=ask.q,
+        system=True,
+    )
+    return page_of_jobs(desk, wanted, sort=ask.sort, cursor=ask.cursor, limit=ask.limit, recent=None)
+
+
+def admin_update_job(desk: Desk, ask: UpdateJob) -> JobShape:
+    """Change anybody's job."""
+    job = _hold(desk, ask.job_id)
+    shape = change_held(desk, job, ask)
+    _audit(desk, "update_job", job, sorted(ask.model_fields_set - {"job_id"}))
+    return shape
+
+
+def admin_disable_job(desk: Desk, ask: DisableJob) -> JobShape:
+    """Pause anybody's job."""
+    job = _hold(desk, ask.job_id)
+    shape = disable_held(desk, job, ask.reason or "An admin paused it.", ask.until)
+    _audit(desk, "disable_job", job, [])
+    return shape
+
+
+def _hold(desk: Desk, job_id: str) -> Job:
+    desk.admin()
+    jobs.lock(desk.tx, [job_id])
+    job = jobs.get(desk.tx, job_id)
+    if job is None or job.removed_at is not None:
+        raise NotFound(f"There is no automation {job_id}.")
+    return job
+
+
+def _audit(desk: Desk, action: str, job: Job, fields: list[str]) -> None:
+    detail = {"owner": job.user_id, "name": job.name, "fields": fields}
+    people.audit(desk.tx, user_id=desk.caller.user_id, action=action, object_id=job.id, detail=detail)

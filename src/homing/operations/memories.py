@@ -1,0 +1,59 @@
+"""Lasting facts about the caller's user."""
+
+from homing.model.errors import Invalid, NotFound
+from homing.model.memories import Memory
+from homing.operations.desk import Desk
+from homing.operations.shapes import cursors
+from homing.operations.shapes.base import Page, utc
+from homing.operations.shapes.people_asks import AddMemory, Gone, ListMemories, MemoryRef, MemoryShape
+from homing.store import memories, sessions
+
+
+def list_memories(desk: Desk, ask: ListMemories) -> Page[MemoryShape]:
+    """List memories, newest first; with `q`, those that fit best."""
+    user_id = desk.caller.user_id
+    key = cursors.decode(ask.cursor, int)
+    if ask.q and ask.q.strip():
+        hits = memories.search(desk.tx, user_id=user_id, query=ask.q, limit=ask.limit)
+        return Page(items=[memory_shape(memory) for memory in hits])
+    found = memories.listed(desk.tx, user_id=user_id, before_n=key[0] if key else None, limit=ask.limit + 1)
+    page = found[: ask.limit]
+    following = cursors.encode(page[-1][0]) if len(found) > ask.limit else None
+    return Page(items=[memory_shape(memory) for _, memory in page], next_cursor=following)
+
+
+def add_memory(desk: Desk, ask: AddMemory) -> MemoryShape:
+    """Keep a fact; the same words are kept once."""
+    text = ask.text.strip()
+    if not text:
+        raise Invalid("text is empty; write what is to be remembered.", field="text", code="missing")
+    turn = desk.caller.turn
+    session_id = None
+    if turn is not None:
+        session = sessions.get(desk.tx, turn.session_id)
+        session_id = session.parent_id or session.id
+    return memory_shape(
+        memories.add(
+            desk.tx,
+            user_id=desk.caller.user_id,
+            session_id=session_id,
+            sender_id=turn.sender_id if turn else None,
+            text=text,
+        )
+    )
+
+
+def remove_memory(desk: Desk, ask: MemoryRef) -> Gone:
+    """Forget a fact."""
+    if not memories.remove(desk.tx, user_id=desk.caller.user_id, memory_id=ask.memory_id):
+        raise NotFound(f"There is no memory {ask.memory_id}. List yours with list_memories.")
+    return Gone(id=ask.memory_id)
+
+
+def memory_shape(memory: Memory) -> MemoryShape:
+    return MemoryShape(
+        id=memory.id,
+        text=memory.text,
+        session_key=memory.session_key,
+        created_at=str(utc(memory.created_at)),
+    )

@@ -1,0 +1,100 @@
+"""Say something in a session, read it back, stop the answer in progress."""
+
+from typing import Literal
+
+from homing.model.errors import Invalid, NotFound
+from homing.model.sessions import Session, channel_of
+from homing.model.turns import may_inject
+from homing.operations.desk import Desk, lane_of
+from homing.operations.sessions import make_session
+from homing.operations.shapes import cursors
+from homing.operations.shapes.base import Page
+from homing.operations.shapes.message import MessageShape
+from homing.operations.shapes.session_asks import (
+    CancelledShape,
+    CancelTurn,
+    ListMessages,
+    SendMessage,
+    SentShape,
+)
+from homing.operations.views import show_messages
+from homing.store import lanes, messages, sessions
+from homing.store.lanes import NewInbound
+
+
+def send_message(desk: Desk, ask: SendMessage) -> SentShape:
+    """Put a person's message into the session's lane; the session is made if it is missing."""
+    if not ask.text.strip():
+        raise Invalid("text is empty; write something.", field="text", code="missing")
+    session = _session(desk, ask.session_key)
+    lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
+    sessions.lock(desk.tx, [session.id, lane_id])
+    # Deleted between our look and our lock: then there is none.
+    session = desk.session(session.key)
+    waits = any(inbound.line == "people" for inbound in lanes.waiting(desk.tx, lane_id, 1))
+    [inbound_id] = lanes.enqueue(
+        desk.tx,
+        [
+            NewInbound(
+                session_id=session.id,
+                lane_id=lane_id,
+                user_id=session.user_id,
+                source="person",
+                text=ask.text,
+                line="people",
+                mode=ask.mode,
+                sender_id=ask.sender_id or desk.caller.user_id,
+                address=session.key,
+            )
+        ],
+    )
+    sessions.mark(desk.tx, {session.id: 0})
+    return SentShape(inbound_id=inbound_id, session_key=session.key, will=_will(desk, lane_id, inbound_id, waits=waits))
+
+
+def _will(desk: Desk, lane_id: int, inbound_id: str, *, waits: bool) -> Literal["start", "inject", "queue"]:
+    turn = lanes.open_turn_of(desk.tx, lane_id)
+    inbound = lanes.inbound_by_id(desk.tx, inbound_id)
+    assert inbound is not None
+    if turn is None:
+        return "queue" if waits else "start"
+    return "inject" if may_inject(inbound, turn) else "queue"
+
+
+def _session(desk: Desk, key: str) -> Session:
+    if channel_of(key) == "unified":
+        raise NotFound(f"There is no session {key}. List yours with list_sessions.")
+    return (sessions.find(desk.tx, key) and desk.session(key)) or make_session(desk, key) or desk.session(key)
+
+
+def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:
+    """Read a session: the newest page oldest first, `cursor` goes back; `after` a seq goes forward."""
+    session = desk.session(ask.session_key)
+    key = cursors.decode(ask.cursor, str, int)
+    forward = ask.after is not None or (key is not None and key[0] == "after")
+    edge = key[1] if key is not None else ask.after
+    found = messages.page(
+        desk.tx,
+        session.id,
+        after=edge if forward else None,
+        before=None if forward else edge,
+        limit=ask.limit + 1,
+    )
+    more = len(found) > ask.limit
+    page = found[: ask.limit] if forward else found[-ask.limit :]
+    following = None
+    if more:
+        following = cursors.encode("after", page[-1].seq) if forward else cursors.encode("before", page[0].seq)
+    return Page(items=show_messages(desk, page), next_cursor=following)
+
+
+def cancel_turn(desk: Desk, ask: CancelTurn) -> CancelledShape:
+    """Ask that the session's open turn be stopped."""
+    session = desk.session(ask.session_key)
+    lane_ids = {session.id} | sessions.unified_of(desk.tx, [session.user_id])
+    sessions.lock(desk.tx, lane_ids)
+    turns = [turn for turn in lanes.open_turns_of(desk.tx, lane_ids).values() if turn.session_id == session.id]
+    if not turns or (ask.turn_id is not None and turns[0].id != ask.turn_id):
+        return CancelledShape(cancelled=False, turn_id=ask.turn_id)
+    lanes.request_cancel(desk.tx, turns[0].id, "asked")
+    return CancelledShape(cancelled=True, turn_id=turns[0].id)

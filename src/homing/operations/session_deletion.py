@@ -1,0 +1,53 @@
+"""Delete a session (rule 28): blocked while automations are bound to it, unless they are to go as well."""
+
+from homing.model.errors import Conflict
+from homing.model.jobs import Job
+from homing.operations.desk import Desk
+from homing.operations.removal import withdraw_runs
+from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
+from homing.store import jobs, lanes, sessions
+
+
+def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
+    """Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may begin anew."""
+    tx = desk.tx
+    session = desk.session(ask.session_key)
+    bound = jobs.bound_to(tx, session.id)
+    if not ask.delete_automations:
+        _refuse_blocked(bound)
+    jobs.lock(tx, [job.id for job in bound])
+    withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", cancel_running=True)
+    lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
+    sessions.lock(tx, lane_ids)
+    # Whoever adds a job locks the session first: what is bound now stays all there is.
+    late = {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}
+    if late:
+        raise Conflict("An automation was added meanwhile. Look again, and repeat the deletion.")
+    desk.session(ask.session_key)
+    lanes.withdraw_all(tx, session.id)
+    for turn in lanes.open_turns_of(tx, lane_ids).values():
+        if turn.session_id == session.id:
+            lanes.request_cancel(tx, turn.id, "session_deleted")
+    rev = sessions.mark(tx, {session.id: 0})[session.id].rev
+    jobs.remove_bound(tx, session.id, rev=rev)
+    sessions.delete(tx, session.id)
+    tx.ring(f"user:{session.user_id}")
+    return DeletedShape(deleted=True, blocked_by_automations=False, automations=[])
+
+
+def _refuse_blocked(bound: list[Job]) -> None:
+    # System jobs do not count, and neither do old jobs that were never bound to a person's chat.
+    blocking = [job for job in bound if job.kind == "user"]
+    if not blocking:
+        return
+    body = DeletedShape(
+        deleted=False,
+        blocked_by_automations=True,
+        automations=[BlockingJob(id=job.id, name=job.name, enabled=job.enabled) for job in blocking],
+    )
+    raise Conflict(
+        f"{len(blocking)} automations belong to this session. Remove them first, or repeat with"
+        " delete_automations=true to delete them with it.",
+        code="blocked_by_automations",
+        extra=body.plain(),
+    )

@@ -1,0 +1,174 @@
+"""What may be asked about sessions, their messages and their addresses."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from homing.operations.shapes.base import Answer, Ask, Count, Name, PageAsk, Short, Text
+from homing.operations.shapes.job_asks import Id, Key
+
+Address = Annotated[str, Field(min_length=3, max_length=500)]
+
+
+class SessionRef(Ask):
+    """One session."""
+
+    session_key: Key
+
+
+class AddSession(Ask):
+    """Make a session; without a key it gets one of its own."""
+
+    key: Key | None = None
+    title: Name | None = None
+    agent_id: Short | None = None
+    timezone: Short | None = None
+
+
+class ListSessions(PageAsk):
+    """List one's own sessions, newest activity first."""
+
+    q: Short | None = None
+    channel: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+
+
+class SessionPatch(Ask):
+    """Fields given change, null means the default."""
+
+    read_only: ClassVar[frozenset[str]] = frozenset(
+        "key user_id state turn lane lane_size automations last_message created_at updated_at deleted_at".split()
+    )
+
+    title: Name | None = None
+    timezone: Short | None = None
+    agent_id: Short | None = None
+    addresses: Annotated[list[Address], Field(max_length=20)] | None = None
+    revision: Count | None = None
+
+
+class UpdateSession(SessionPatch, SessionRef):
+    """Change a session."""
+
+
+class DeleteSession(SessionRef):
+    """Delete a session; its automations only when that is said."""
+
+    delete_automations: bool = False
+
+
+class BlockingJob(Answer):
+    """An automation that stands in the way of a deletion."""
+
+    id: str
+    name: str
+    enabled: bool
+
+
+class DeletedShape(Answer):
+    """How a deletion ended."""
+
+    deleted: bool
+    blocked_by_automations: bool
+    automations: list[BlockingJob]
+
+
+class MessageBody(Ask):
+    """What a person says."""
+
+    text: Text
+    mode: Literal["inject", "queue"] = "inject"
+    sender_id: Short | None = None
+
+
+class SendMessage(MessageBody, SessionRef):
+    """Say something in a session, which is made if it is missing."""
+
+
+class SentShape(Answer):
+    """What becomes of a message."""
+
+    inbound_id: str
+    session_key: str
+    will: Literal["start", "inject", "queue"]
+
+
+class ListMessages(PageAsk, SessionRef):
+    """Read a session: the newest page, oldest first; `after` goes forward."""
+
+    after: Count | None = None
+
+
+class CancelBody(Ask):
+    """Which turn, if not the one that is open."""
+
+    turn_id: Id | None = None
+
+
+class CancelTurn(CancelBody, SessionRef):
+    """Stop the answer in progress."""
+
+
+class CancelledShape(Answer):
+    cancelled: bool
+    turn_id: str | None
+
+
+class TestBody(Ask):
+    """Where to send a test."""
+
+    address: Address
+
+
+class TestAddress(TestBody, SessionRef):
+    """Send a test message to one address."""
+
+
+class HookBody(Ask):
+    name: Name | None = None
+
+
+class AddHook(HookBody, SessionRef):
+    """Open a door for others' programs into a session."""
+
+
+class RemoveHook(SessionRef):
+    """Close such a door."""
+
+    hook_id: Id
+
+
+class HookShape(Answer):
+    id: str
+    name: str | None
+    created_at: str
+
+
+class NewHookShape(HookShape):
+    """The address is shown this once."""
+
+    url: str
+
+
+class CallHook(Ask):
+    """What another program says: {"text": …}, any other JSON, or plain text."""
+
+    token: Annotated[str, Field(min_length=1, max_length=256)]
+    body: Any = None
+    external_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+
+
+class CalledShape(Answer):
+    inbound_id: str
+
+
+class ListDeliveries(PageAsk):
+    """List deliveries, newest first."""
+
+    state: Literal["pending", "sent", "dead"] | None = None
+    session_key: Key | None = None
+
+
+class DeliveryRef(Ask):
+    """One delivery."""
+
+    delivery_id: Id
