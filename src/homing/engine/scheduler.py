@@ -11,6 +11,7 @@ import structlog
 from homing.engine.aftermath import give_note
 from homing.engine.heartbeat import Decided, give_heartbeats, hold_heartbeats
 from homing.model.clock import Clock
+from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import run_id
 from homing.model.schedules import At
@@ -24,6 +25,7 @@ log = structlog.get_logger(__name__)
 BATCH = 500
 LONGEST_SLEEP = 60.0
 SHORTEST_SLEEP = 0.05
+PAUSE_SECONDS = 1.0
 _JUMP = 1.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
@@ -151,7 +153,7 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None
     sessions.lock(tx, [job.session_id])
     home = sessions.get(tx, job.session_id)
     rev = sessions.mark(tx, {home.id: 0})[home.id].rev
-    line = f"Its schedule cannot be computed: {error}"[:200]
+    line = _cannot_compute(error)
     run = NewRun(
         id=run_id(job.id, job.next_run_at, "timer"), job_id=job.id, session_id=home.id, lane_id=home.id,
         user_id=job.user_id, trigger="timer", scheduled_for=job.next_run_at, state="error", reason="schedule",
@@ -175,6 +177,10 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None
         )  # fmt: skip
 
 
+def _cannot_compute(error: Exception) -> str:
+    return f"Its schedule cannot be computed: {error}"[:200]
+
+
 def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
     """Enable jobs whose pause ends now: an overdue one goes on at its next instant."""
     now = tx.now()
@@ -182,8 +188,13 @@ def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
     sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
         rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
-        upcoming = job.timing.next_due(now)
         values: dict[str, object] = {"disabled_until": None, "rev": rev}
+        try:
+            upcoming = job.timing.next_due(now)
+        except Exception as error:  # noqa: BLE001 - one bad job keeps nobody else asleep
+            values |= {"disabled_by": "engine", "disabled_reason": _cannot_compute(error)}
+            jobs.engine_write(tx, job.id, values)
+            continue
         if upcoming is None:
             values |= {"disabled_by": "done", "disabled_reason": "Its time passed while it was paused."}
         else:
@@ -208,6 +219,9 @@ class Scheduler:
         limit = self._limit
         try:
             moved = await self._store.write(lambda tx: tick(tx, self._house, limit=limit))
+        except NotReady:
+            # Nobody's fault, so nobody is looked for.
+            raise
         except Exception:  # a batch that fails is halved down to the culprit
             if limit > 1:
                 self._limit = limit // 2
@@ -229,14 +243,23 @@ class Scheduler:
         ear = self._store.bell.listen("jobs")
         try:
             while True:
-                if not await self.step():
-                    await ear.wait(await self._sleep_for())
+                if (seconds := await self._go()) > 0:
+                    await ear.wait(seconds)
         finally:
             ear.close()
+
+    async def _go(self) -> float:
+        """Move one batch; say how long there is nothing more to do."""
+        try:
+            return 0.0 if await self.step() else await self._sleep_for()
+        except NotReady:
+            log.warning("the database does not answer", action="scheduler_waits")
+            return PAUSE_SECONDS
 
     async def _sleep_for(self) -> float:
         self.next_wake_at, now = await self._store.read(lambda tx: (jobs.next_wake(tx), tx.now()))
         if self.next_wake_at is None:
             return LONGEST_SLEEP
         until = (self.next_wake_at - now).total_seconds()
-        return min(LONGEST_SLEEP, max(0.0, until))
+        # Due already, and we just looked: another scheduler is at it.
+        return min(LONGEST_SLEEP, until if until > 0 else SHORTEST_SLEEP)

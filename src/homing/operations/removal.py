@@ -38,13 +38,22 @@ def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
 
 
 def withdraw_runs(
-    tx: Tx, job_ids: Collection[str], *, reason: str, cancel_running: bool, spared_turn_id: str | None = None
+    tx: Tx,
+    job_ids: Collection[str],
+    *,
+    reason: str,
+    cancel_running: bool,
+    spared_turn_id: str | None = None,
+    also: Collection[int] = (),
 ) -> None:
-    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); ask running ones to stop where wanted."""
+    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); ask running ones to stop where wanted.
+
+    `also` names sessions that the caller needs locked as well: all in one go, for the order of locks.
+    """
     active = runs.active_runs(tx, job_ids)
+    sessions.lock(tx, {i for run in active.values() for i in (run.session_id, run.lane_id)} | set(also))
     if not active:
         return
-    sessions.lock(tx, {i for run in active.values() for i in (run.session_id, run.lane_id)})
     # Read again under the locks: a queued one may have opened meanwhile.
     active = runs.active_runs(tx, job_ids)
     queued = [run.id for run in active.values() if run.state == "queued"]

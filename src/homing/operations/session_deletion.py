@@ -16,9 +16,8 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     if not ask.delete_automations:
         _refuse_blocked(bound)
     jobs.lock(tx, [job.id for job in bound])
-    withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", cancel_running=True)
     lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
-    sessions.lock(tx, lane_ids)
+    withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", cancel_running=True, also=lane_ids)
     # Whoever adds a job locks the session first: what is bound now stays all there is.
     late = {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}
     if late:

@@ -24,8 +24,7 @@ class Marks:
 
 def lock(tx: Tx, session_ids: Iterable[int]) -> None:
     """Lock sessions in id order. Whatever touches a lane begins here and reads again afterwards."""
-    if tx.postgres:
-        ids = sorted(set(session_ids))
+    if tx.postgres and (ids := sorted(set(session_ids))):
         tx.rows(sa.select(t.session.c.id).where(t.session.c.id.in_(ids)).order_by(t.session.c.id)
                 .with_for_update(key_share=True))  # fmt: skip
 
