@@ -1,0 +1,156 @@
+"""The one endpoint of all plain operations: proof, then ask, then one transaction, then the answer."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request, Response
+
+from homing.model.errors import Conflict, Invalid, Malformed, Refused
+from homing.model.people import Caller
+from homing.operations.desk import Desk
+from homing.operations.shapes.base import Answer, Ask, Listing, PageAsk, read
+from homing.store import Tx, upkeep
+from homing.store.upkeep import KeptAnswer
+from homing.web.bodies import read_body, read_object
+from homing.web.door import FrontDoor
+from homing.web.routes import Route
+
+REPLAYED = "Idempotency-Replayed"
+_LONGEST_KEY = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """An answer as it goes out."""
+
+    status: int
+    text: str
+    replayed: bool = False
+
+    def response(self) -> Response:
+        headers = {REPLAYED: "true"} if self.replayed else {}
+        return Response(self.text, status_code=self.status, media_type="application/json", headers=headers)
+
+
+async def perform(door: FrontDoor, route: Route, request: Request) -> Response:
+    """Answer one request."""
+    caller = await let_in(door, request)
+    given = queried(route, request)
+    given |= await bodied(route, request)
+    made = await make(door, route, request, caller, given)
+    return made.response()
+
+
+async def let_in(door: FrontDoor, request: Request) -> Caller:
+    """Find out who asks, and that they do not ask too often."""
+    caller = await door.doorman.admit(request)
+    door.requests.take(caller.user_id)
+    return caller
+
+
+def queried(route: Route, request: Request, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Gather what the path and the query say."""
+    given: dict[str, Any] = dict(route.defaults)
+    seen: set[str] = set()
+    for name, value in request.query_params.multi_items():
+        if name in seen:
+            raise Malformed(f"{name[:100]} is given twice in the query. Give it once.")
+        seen.add(name)
+        if name not in but:
+            given[name] = value
+    if issubclass(route.answer, Listing):
+        given = _without_page(given)
+    if route.method in ("POST", "PATCH") and (extra := given.keys() - route.defaults.keys()):
+        names = ", ".join(sorted(extra))[:200]
+        raise Invalid(f"{names}: this stands in the body, not in the query.", field=names, code="unknown_field")
+    if taken := given.keys() & set(route.named.values()):
+        names = ", ".join(sorted(taken))
+        raise Invalid(f"{names}: this stands in the path already.", field=names, code="unknown_field")
+    return given | {field: request.path_params[name] for name, field in route.named.items()}
+
+
+def _without_page(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A list that is given whole takes the same words as all lists: a limit changes nothing, and no cursor is its."""
+    page = read(PageAsk, {name: value for name, value in given.items() if name in PageAsk.model_fields})
+    if page.cursor is not None:
+        raise Malformed("This list has one page only. Ask without a cursor.", code="bad_cursor")
+    return {name: value for name, value in given.items() if name not in PageAsk.model_fields}
+
+
+async def bodied(route: Route, request: Request) -> dict[str, Any]:
+    """Gather what the body says; only POST and PATCH have one."""
+    if route.method not in ("POST", "PATCH"):
+        return {}
+    body = read_object(await read_body(request), request.headers.get("content-type", ""))
+    if taken := body.keys() & set(route.named.values()):
+        names = ", ".join(sorted(taken))
+        raise Invalid(f"{names}: this stands in the path, not in the body.", field=names, code="read_only")
+    return body
+
+
+async def make(door: FrontDoor, route: Route, request: Request, caller: Caller, given: Mapping[str, Any]) -> Made:
+    """Ask the operation, once for each Idempotency-Key, in one transaction with what is kept of it."""
+    ask = read(route.ask, given)
+    key = idempotency_key(request) if route.method == "POST" else None
+
+    def work(tx: Tx) -> Made:
+        desk = Desk(tx=tx, caller=caller, house=door.house)
+        if key is None:
+            return _answered(route, route.operation(desk, ask))
+        return _once(route, desk, ask, path=request.url.path, key=key, given=given)
+
+    return await (door.store.read if route.method == "GET" else door.store.write)(work)
+
+
+def idempotency_key(request: Request) -> str | None:
+    """Read the key under which a request is done once."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 1 <= len(key) <= _LONGEST_KEY:
+        detail = f"An Idempotency-Key has 1 to {_LONGEST_KEY} characters."
+        raise Invalid(detail, field="Idempotency-Key", code="out_of_range")
+    return key
+
+
+def _once(route: Route, desk: Desk, ask: Ask, *, path: str, key: str, given: Mapping[str, Any]) -> Made:
+    user_id = desk.caller.user_id
+    asked = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
+    kept = upkeep.kept_answer(desk.tx, user_id=user_id, path=path, key=key)
+    if kept is not None:
+        return _again(route, kept, asked)
+    made = _answered(route, route.operation(desk, ask))
+    text = made.text if route.once is None else _without(made.text, route.once)
+    answer = KeptAnswer(body_sha256=asked, status=made.status, answer=text)
+    upkeep.keep_answer(desk.tx, user_id=user_id, path=path, key=key, kept=answer)
+    return made
+
+
+def _again(route: Route, kept: KeptAnswer, asked: str) -> Made:
+    if kept.body_sha256 != asked:
+        raise KeyReused("This Idempotency-Key came with another request before. Use a fresh one for each request.")
+    if route.once is not None:
+        made = json.loads(kept.answer)
+        raise Conflict(
+            f"The first request made {made['id']}, and its {route.once} was shown once and is not kept. Remove it,"
+            " then ask with a fresh Idempotency-Key.",
+            extra={"id": made["id"]},
+        )
+    return Made(status=kept.status, text=kept.answer, replayed=True)
+
+
+def _answered(route: Route, answer: Answer) -> Made:
+    status = 200 if getattr(answer, "deduped", False) else route.status
+    return Made(status=status, text=answer.model_dump_json())
+
+
+def _without(text: str, member: str) -> str:
+    return json.dumps({name: value for name, value in json.loads(text).items() if name != member})
+
+
+class KeyReused(Refused):
+    """The key of one request came with another."""
+
+    status = 422
+    code = "key_reused"

@@ -1,0 +1,198 @@
+"""Makes the app: every address, one guard around all, and the page for whatever is left."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.sse import EventSourceResponse
+from starlette.exceptions import HTTPException
+
+from homing.model.clock import Clock
+from homing.model.errors import Error, Unauthenticated
+from homing.operations.desk import House
+from homing.store import Store
+from homing.web import entrances, metrics, waiting
+from homing.web.answering import perform
+from homing.web.document import OPEN_TO_ALL, Json, asked, refusals, whole
+from homing.web.door import FrontDoor, make_door
+from homing.web.guard import Guard
+from homing.web.health import check_ready
+from homing.web.hosts import is_local
+from homing.web.limits import Limits
+from homing.web.page import Page
+from homing.web.problems import problem, problem_of
+from homing.web.routes import CALL_HOOK, ROUTES, SEND, SIGN_IN, SIGN_OUT, Route
+
+Handler = Callable[[FrontDoor, Request], Awaitable[Response]]
+
+_DESCRIPTION = "AI agents that come back by themselves: sessions, jobs, runs, deliveries, and both live streams."
+
+
+def make_app(*, store: Store, house: House, clock: Clock, limits: Limits | None = None) -> FastAPI:
+    """Make the app of one store. The caller runs it; `app.state.streams.leave()` ends its streams."""
+    door = make_door(store, house, clock, limits or Limits())
+    app = FastAPI(
+        title="Homing",
+        version=house.version,
+        description=_DESCRIPTION,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan(door),
+    )
+    app.state.streams = door.streams
+    schemas = [*(_add_plain(app, door, route) for route in ROUTES), *_add_others(app, door)]
+    _add_house(app, door)
+    app.openapi = lambda: _document(app, schemas)
+    app.add_exception_handler(Error, _refuse)
+    app.add_exception_handler(HTTPException, _refuse_by_router)
+    app.add_middleware(Guard, settings=house.settings, clock=clock)
+    app.router.default = Page()
+    return app
+
+
+def _add(
+    app: FastAPI,
+    door: FrontDoor,
+    route: Route,
+    handler: Handler,
+    described: Json,
+    answers: dict[int | str, Json] | None = None,
+) -> None:
+    """Put an operation at its address."""
+    responses = refusals(route.method, body=route.method in ("POST", "PATCH"))
+    for status, sentence in route.also.items():
+        responses[status] = {"model": route.answer, "description": sentence}
+    app.add_api_route(
+        route.path,
+        _endpoint(door, handler),
+        methods=[route.method],
+        operation_id=route.name,
+        summary=_sentence(route.operation.__doc__),
+        tags=[route.noun],
+        status_code=route.status,
+        response_model=route.answer,
+        responses=responses | (answers or {}),
+        openapi_extra=described,
+    )
+
+
+def _add_plain(app: FastAPI, door: FrontDoor, route: Route) -> Json:
+    described, schemas = asked(route)
+    _add(app, door, route, lambda door, request: perform(door, route, request), described)
+    return schemas
+
+
+def _add_others(app: FastAPI, door: FrontDoor) -> Iterator[Json]:
+    sent, schemas = asked(SEND)
+    sent["parameters"].append(_query("wait", {"type": "integer", "minimum": 1, "maximum": 120}))
+    answered: Json = {"model": waiting.AnsweredShape, "description": SEND.also[200]}
+    _add(app, door, SEND, waiting.send, sent, {200: answered})
+    yield schemas
+    entered, schemas = asked(SIGN_IN)
+    _add(app, door, SIGN_IN, entrances.sign_in, entered | OPEN_TO_ALL)
+    yield schemas
+    # What it gives up stands in the cookie: there is no body.
+    _add(app, door, SIGN_OUT, entrances.sign_out, OPEN_TO_ALL)
+    called, _ = asked(CALL_HOOK)
+    anything: Json = {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}
+    _add(app, door, CALL_HOOK, entrances.call_hook, called | OPEN_TO_ALL | {"requestBody": {"content": anything}})
+    key = {"name": "key", "in": "path", "required": True, "schema": {"type": "string"}}
+    after = _query("after", {"type": "string", "pattern": r"^\d{1,15}(\.\d{1,15})?$"})
+    last = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}
+    _add_stream(app, door, "watch_session", "/api/sessions/{key}/events", entrances.watch_session, [key, after, last])
+    _add_stream(app, door, "watch_events", "/api/events", entrances.watch_events, [])
+
+
+def _query(name: str, schema: Json) -> Json:
+    return {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+def _add_stream(app: FastAPI, door: FrontDoor, name: str, path: str, handler: Handler, parameters: list[Json]) -> None:
+    app.add_api_route(
+        path,
+        _endpoint(door, handler),
+        methods=["GET"],
+        operation_id=name,
+        summary=_sentence(handler.__doc__),
+        tags=["streams"],
+        response_class=EventSourceResponse,
+        responses=refusals("GET", body=False),
+        openapi_extra={"parameters": parameters},
+    )
+
+
+def _add_house(app: FastAPI, door: FrontDoor) -> None:
+    """What machines ask: alive, ready, figures. No operations, and so not in the document."""
+
+    async def healthz() -> Response:
+        return Response('{"status":"ok"}', media_type="application/json")
+
+    async def readyz() -> Response:
+        await check_ready(door.store, door.house)
+        return Response('{"status":"ready"}', media_type="application/json")
+
+    async def figures(request: Request) -> Response:
+        if not is_local(request) and not (await door.doorman.admit(request)).admin:
+            raise Unauthenticated("Figures are for this machine, or for an admin's token.")
+        return Response(await metrics.scrape(door.store, door.house.version), media_type=metrics.MEDIA)
+
+    app.add_api_route("/healthz", healthz, include_in_schema=False)
+    app.add_api_route("/readyz", readyz, include_in_schema=False)
+    app.add_api_route("/metrics", figures, include_in_schema=False)
+
+
+def _endpoint(door: FrontDoor, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await handler(door, request)
+
+    return endpoint
+
+
+def _lifespan(door: FrontDoor) -> Any:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        await door.store.bell.open()
+        board = asyncio.create_task(door.streams.board.listen())
+        try:
+            yield
+        finally:
+            door.streams.leave()
+            board.cancel()
+
+    return lifespan
+
+
+def _document(app: FastAPI, schemas: list[Json]) -> Json:
+    if app.openapi_schema is None:
+        plain = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
+        )
+        app.openapi_schema = whole(plain, schemas)
+    return app.openapi_schema
+
+
+def _sentence(doc: str | None) -> str:
+    return " ".join((doc or "").split())
+
+
+def _request_id(request: Request) -> str:
+    return request.state.request_id
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Error)
+    return problem_of(error, _request_id(request))
+
+
+async def _refuse_by_router(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        detail = f"{request.method} cannot be used here."
+        return problem(405, "wrong_method", detail, _request_id(request), headers=dict(error.headers or {}))
+    code = {404: "not_found", 413: "too_large"}.get(error.status_code, "malformed")
+    return problem(error.status_code, code, str(error.detail), _request_id(request))

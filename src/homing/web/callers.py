@@ -1,0 +1,86 @@
+"""Who asks: a bearer token, or the page's cookie of thirty rolling days."""
+
+from datetime import datetime, timedelta
+from http.cookies import SimpleCookie
+
+from fastapi import Request
+
+from homing.model.errors import Unauthenticated
+from homing.model.people import Caller, Door
+from homing.operations.people import COOKIE_FOR, Known, prolong, recognise
+from homing.settings import Settings
+from homing.store import Store, Tx
+from homing.web.hosts import check_origin
+
+NOBODY = Caller(user_id="", role="user", door="api")
+"""Whoever signs in or calls a hook: what they bring along is their proof."""
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Doorman:
+    """Lets in whoever can prove who they are."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        # Browsers keep cookies by host, not by port: two Homings on one machine must not sign each other out.
+        self._cookie = f"homing_{settings.port}"
+
+    async def admit(self, request: Request) -> Caller:
+        """Find out who asks, or refuse."""
+        secret, kind = self._shown(request)
+        if kind == "cookie" and request.method not in _SAFE:
+            check_origin(request, self._settings)
+
+        def look(tx: Tx) -> tuple[Known | None, bool]:
+            known = recognise(tx, secret, _door(request, kind))
+            return known, known is not None and known.wants_prolonging(tx)
+
+        known, rolls = await self._store.read(look)
+        if known is None or known.token.kind != kind:
+            raise Unauthenticated("This token is unknown, has ended or was revoked. `homing open` gives a fresh link.")
+        request.state.user_id = known.caller.user_id
+        if rolls:
+            await self._store.write(lambda tx: prolong(tx, known))
+            self.give_cookie(request, secret, COOKIE_FOR)
+        return known.caller
+
+    def cookie_of(self, request: Request) -> str | None:
+        """Tell the page's cookie."""
+        return request.cookies.get(self._cookie)
+
+    def give_cookie(self, request: Request, secret: str, lives: timedelta) -> None:
+        """Hand the browser its cookie with the answer; one that lives no time is taken away."""
+        jar: SimpleCookie = SimpleCookie()
+        jar[self._cookie] = secret
+        cookie = jar[self._cookie]
+        cookie["path"] = "/"
+        cookie["httponly"] = True
+        cookie["samesite"] = "Strict"
+        cookie["max-age"] = max(0, int(lives.total_seconds()))
+        cookie["secure"] = (self._settings.public_url or "").startswith("https://")
+        request.state.cookies = [cookie.OutputString()]
+
+    def _shown(self, request: Request) -> tuple[str, str]:
+        header = request.headers.get("authorization")
+        if header is not None:
+            scheme, _, secret = header.partition(" ")
+            if scheme.lower() != "bearer" or not secret.strip():
+                raise Unauthenticated("Send the header Authorization: Bearer <token>.")
+            return secret.strip(), "token"
+        cookie = self.cookie_of(request)
+        if not cookie:
+            raise Unauthenticated("Send the header Authorization: Bearer <token>, or sign in with `homing open`.")
+        return cookie, "cookie"
+
+
+def until(instant: str, now: datetime) -> timedelta:
+    """Say how long it is to an instant as answers spell it."""
+    return datetime.fromisoformat(instant) - now
+
+
+def _door(request: Request, kind: str) -> Door:
+    if kind == "cookie":
+        return "page"
+    return "cli" if request.headers.get("user-agent", "").startswith("homing-cli") else "api"

@@ -1,0 +1,127 @@
+"""One look at what changed in a session, as a stream tells it. Clients that stand at the same place look together."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fastapi.sse import format_sse_event
+
+from homing.model.messages import Message
+from homing.model.people import Caller
+from homing.operations.desk import Desk, House
+from homing.operations.shapes.base import Answer
+from homing.operations.shapes.delivery import delivery_shape
+from homing.operations.views import show_jobs, show_messages, show_runs, show_session
+from homing.store import Store, Tx, deliveries, jobs, messages, runs, sessions
+
+BATCH = 200
+_PLACE = re.compile(r"(\d{1,15})(?:\.(\d{1,15}))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """How far somebody has read: everything up to a revision, and of the next ones the messages up to a seq."""
+
+    rev: int
+    seq: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.rev}.{self.seq}" if self.seq else str(self.rev)
+
+
+def read_place(text: str | None) -> Place | None:
+    """Read a place that we wrote; None for anything else."""
+    found = _PLACE.fullmatch(text or "")
+    return Place(rev=int(found[1]), seq=int(found[2] or 0)) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What one look found."""
+
+    place: Place
+    events: bytes = b""
+    more: bool = False
+    gone: bool = False
+    """The session was deleted: nothing follows."""
+    closed: frozenset[str] = frozenset()
+    """Turns whose end this batch tells; whatever is still said of them is late."""
+
+
+class Looks:
+    """Looks into the store for all streams of this process."""
+
+    def __init__(self, store: Store, house: House) -> None:
+        self._store = store
+        self._house = house
+        self._gathering: dict[tuple[int, Place, bool], asyncio.Task[Batch]] = {}
+
+    async def at(self, caller: Caller, session_id: int, place: Place, *, numbered: bool) -> Batch:
+        """Look at what follows a place. The look begins after this call, so it sees whatever rang before it."""
+        key = (session_id, place, numbered)
+        task = self._gathering.get(key)
+        if task is None:
+            task = self._gathering[key] = asyncio.create_task(self._look(caller, key))
+        # One client that leaves takes nobody's look along.
+        return await asyncio.shield(task)
+
+    async def _look(self, caller: Caller, key: tuple[int, Place, bool]) -> Batch:
+        # Those woken by the same ring come in the same round of the loop, and join here.
+        await asyncio.sleep(0)
+        del self._gathering[key]
+        session_id, place, numbered = key
+
+        def work(tx: Tx) -> Batch:
+            return look(Desk(tx=tx, caller=caller, house=self._house), session_id, place, numbered=numbered)
+
+        return await self._store.read(work)
+
+
+def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
+    """Read what follows a place: states first, then messages in order, then the session, which closes the revision."""
+    tx = desk.tx
+    session = sessions.get(tx, session_id)
+    gone = session.deleted_at is not None
+    if session.rev <= after.rev:
+        return Batch(place=after, gone=gone)
+    found = messages.changes(tx, session_id, after.rev, BATCH, after_seq=after.seq)
+    last = found.messages[-1] if found.messages else None
+    place = Place(rev=found.rev, seq=last.seq if last is not None and last.rev > found.rev else 0)
+    if session.channel == "unified":
+        # The lane that a user's chats share is no chat itself.
+        return Batch(place=place, more=found.more, gone=gone)
+    shape = show_session(desk, session)
+    events = b"".join(
+        [
+            *_states(desk, found),
+            *_told(desk, [message for message in found.messages if not message.folded], numbered=numbered),
+            event("session", shape, place if numbered else None),
+        ]
+    )
+    open_turn = shape.turn.id if shape.turn else None
+    turns = {message.turn_id for message in found.messages if message.turn_id and message.turn_id != open_turn}
+    return Batch(place=place, events=events, more=found.more, gone=gone and not found.more, closed=frozenset(turns))
+
+
+def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
+    """Spell one event; with a place, whoever saw it can go on from there."""
+    return format_sse_event(event=noun, data_str=shape.model_dump_json(), id=None if place is None else str(place))
+
+
+def _states(desk: Desk, found: messages.Changes) -> Iterator[bytes]:
+    changed = runs.get_many(desk.tx, found.run_ids)
+    for run in show_runs(desk, [changed[run_id] for run_id in found.run_ids if run_id in changed]):
+        yield event("run", run)
+    bound = jobs.get_many(desk.tx, found.job_ids)
+    for job in show_jobs(desk, [bound[job_id] for job_id in found.job_ids if job_id in bound]):
+        yield event("job", job)
+    carried = deliveries.get_many(desk.tx, found.delivery_ids)
+    for delivery_id in found.delivery_ids:
+        yield event("delivery", delivery_shape(carried[delivery_id]))
+
+
+def _told(desk: Desk, found: Sequence[Message], *, numbered: bool) -> Iterator[bytes]:
+    for message, shape in zip(found, show_messages(desk, found), strict=True):
+        # Cut off after this one, a client goes on inside the revision and sees no message twice.
+        yield event("message", shape, Place(rev=message.rev - 1, seq=message.seq) if numbered else None)

@@ -1,0 +1,41 @@
+"""What every endpoint has at hand."""
+
+from dataclasses import dataclass
+
+from homing.model.clock import Clock
+from homing.operations.desk import House
+from homing.settings import Settings
+from homing.store import Store
+from homing.web.callers import Doorman
+from homing.web.limits import Buckets, Limits
+from homing.web.stream import Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontDoor:
+    """The parts of one app."""
+
+    store: Store
+    house: House
+    clock: Clock
+    doorman: Doorman
+    requests: Buckets
+    sign_ins: Buckets
+    streams: Streams
+
+    @property
+    def settings(self) -> Settings:
+        return self.house.settings
+
+
+def make_door(store: Store, house: House, clock: Clock, limits: Limits) -> FrontDoor:
+    """Make the parts of one app."""
+    return FrontDoor(
+        store=store,
+        house=house,
+        clock=clock,
+        doorman=Doorman(store, house.settings),
+        requests=Buckets(clock, per_second=limits.requests_per_second, at_once=limits.requests_at_once),
+        sign_ins=Buckets(clock, per_second=limits.sign_ins_per_minute / 60, at_once=limits.sign_ins_per_minute),
+        streams=Streams(store, house),
+    )

@@ -1,0 +1,113 @@
+"""The endpoints that are not like the others: sign in and out, hooks, both streams."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from fastapi import Request, Response
+from fastapi.sse import EventSourceResponse
+
+from homing.model.errors import Invalid, NotReady, Unauthenticated
+from homing.model.people import Caller
+from homing.operations.desk import Desk
+from homing.operations.people import sign_in as open_with
+from homing.operations.people import sign_out as close_with
+from homing.operations.shapes.base import read
+from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
+from homing.store import Tx
+from homing.web.answering import Made, bodied, idempotency_key, let_in, queried
+from homing.web.bodies import is_json, parse, read_body
+from homing.web.callers import NOBODY, until
+from homing.web.changes import read_place
+from homing.web.door import FrontDoor
+from homing.web.hosts import check_origin
+from homing.web.limits import shadow
+from homing.web.routes import CALL_HOOK, SIGN_IN, SIGN_OUT
+from homing.web.stream import PING
+
+
+async def sign_in(door: FrontDoor, request: Request) -> Response:
+    """Take a code or a token; the cookie goes out as a header, never in the body."""
+    door.sign_ins.take(request.client.host if request.client else "")
+    check_origin(request, door.settings)
+    ask = read(SignIn, queried(SIGN_IN, request) | await bodied(SIGN_IN, request))
+    signed, now = await door.store.write(lambda tx: (open_with(_desk(door, tx), ask), tx.now()))
+    request.state.user_id = signed.user_id
+    door.doorman.give_cookie(request, signed.cookie.get_secret_value(), until(signed.expires_at, now))
+    return Made(status=SIGN_IN.status, text=signed.model_dump_json()).response()
+
+
+async def sign_out(door: FrontDoor, request: Request) -> Response:
+    """End the browser's cookie, here and there."""
+    check_origin(request, door.settings)
+    queried(SIGN_OUT, request)
+    cookie = door.doorman.cookie_of(request)
+    if cookie is not None:
+        ask = read(SignOut, {"cookie": cookie})
+        await door.store.write(lambda tx: close_with(_desk(door, tx), ask))
+    door.doorman.give_cookie(request, "", timedelta())
+    return Made(status=SIGN_OUT.status, text=SignedOutShape().model_dump_json()).response()
+
+
+async def call_hook(door: FrontDoor, request: Request) -> Response:
+    """Take in what another program says. The token in the path is all the proof there is."""
+    door.requests.take(shadow(request.path_params["token"]))
+    given = queried(CALL_HOOK, request)
+    body = await read_body(request)
+    given["body"] = _said(body, request.headers.get("content-type", ""))
+    given["external_id"] = idempotency_key(request) or request.headers.get("webhook-id") or None
+    ask = read(CALL_HOOK.ask, given)
+    called = await door.store.write(lambda tx: CALL_HOOK.operation(_desk(door, tx), ask))
+    return Made(status=CALL_HOOK.status, text=called.model_dump_json()).response()
+
+
+async def watch_session(door: FrontDoor, request: Request) -> Response:
+    """Stream one session, from where the client was."""
+    caller = await let_in(door, request)
+    given = dict(request.query_params)
+    after = given.pop("after", None)
+    _refuse_others(given, "after")
+    place = read_place(after if after is not None else request.headers.get("last-event-id"))
+    if after is not None and place is None:
+        raise Invalid("after is the id of an event of this stream.", field="after", code="wrong_type")
+    key = request.path_params["key"]
+    session = await door.store.read(lambda tx: Desk(tx=tx, caller=caller, house=door.house).session(key))
+    return EventSourceResponse(_kept_in(door, request, door.streams.of_session(caller, session, place)))
+
+
+async def watch_events(door: FrontDoor, request: Request) -> Response:
+    """Stream all of the caller's sessions, live."""
+    caller = await let_in(door, request)
+    _refuse_others(dict(request.query_params))
+    return EventSourceResponse(_kept_in(door, request, door.streams.of_user(caller)))
+
+
+async def _kept_in(door: FrontDoor, request: Request, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Pass a stream on for as long as its listener may hear it and the database answers."""
+    try:
+        async for chunk in stream:
+            if chunk is PING:
+                await door.doorman.admit(request)
+            if chunk:
+                yield chunk
+    except (NotReady, Unauthenticated):
+        # The client comes back by itself, and is then told what is wrong.
+        return
+
+
+def _refuse_others(given: dict[str, str], *known: str) -> None:
+    if given:
+        name = min(given)[:100]
+        hint = f"Known are: {', '.join(known)}." if known else "Leave it out."
+        raise Invalid(f"There is no field {name}. {hint}", field=name, code="unknown_field")
+
+
+def _said(body: bytes, content_type: str) -> object:
+    if not body:
+        return None
+    if is_json(content_type):
+        return parse(body)
+    return body.decode("utf-8", "replace")
+
+
+def _desk(door: FrontDoor, tx: Tx, caller: Caller = NOBODY) -> Desk:
+    return Desk(tx=tx, caller=caller, house=door.house)

@@ -1,0 +1,24 @@
+"""Prints the OpenAPI document, from which the page's types are made: `python -m homing.web.openapi > openapi.json`."""
+
+import json
+import sys
+from importlib.metadata import version
+
+from homing.model.clock import SystemClock
+from homing.operations.desk import House
+from homing.settings import load
+from homing.store import Store
+from homing.web.app import make_app
+
+
+def document() -> dict[str, object]:
+    """Make the document of this version; nothing is opened for it."""
+    clock = SystemClock()
+    house = House(version=version("homing"), model="offline", model_offline=True, model_why="", settings=load())
+    app = make_app(store=Store("sqlite:///:memory:", clock), house=house, clock=clock)
+    return app.openapi()
+
+
+if __name__ == "__main__":
+    json.dump(document(), sys.stdout, indent=2, sort_keys=True)
+    sys.stdout.write("\n")

@@ -1,0 +1,183 @@
+"""Both live streams. A client is a place in a row of revisions, never a queue: a slow one costs only its own time."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.sse import format_sse_event
+
+from homing.model.people import Caller
+from homing.model.sessions import Session
+from homing.operations.desk import House
+from homing.operations.shapes.base import utc
+from homing.store import Store, Tx, lanes, sessions
+from homing.store.bell import Ear
+from homing.web.changes import Looks, Place
+from homing.web.live import Board
+
+PING_SECONDS = 15.0
+POLL_SECONDS = 5.0
+RETRY_MS = 2000
+_CLOSED_KEPT = 64
+_EARLY = 0.01
+PING = b": still here\n\n"
+
+
+class Streams:
+    """All streams of one app: they look together, and end together."""
+
+    def __init__(self, store: Store, house: House) -> None:
+        self.board = Board(store.bell)
+        self.leaving = False
+        self._store = store
+        self._house = house
+        self._looks = Looks(store, house)
+        self._ears: set[Ear] = set()
+
+    def leave(self) -> None:
+        """End every stream and every wait at once: the process stops."""
+        self.leaving = True
+        for ear in self._ears:
+            ear.hear(ear.topics)
+
+    @contextmanager
+    def listening(self, *topics: str) -> Generator[Ear]:
+        """Open an ear that also hears when the process stops."""
+        ear = self._store.bell.listen(*topics)
+        self._ears.add(ear)
+        try:
+            yield ear
+        finally:
+            self._ears.discard(ear)
+            ear.close()
+
+    async def of_session(self, caller: Caller, session: Session, after: Place | None) -> AsyncIterator[bytes]:
+        """Tell one session from a place on, or from now on, until it is deleted."""
+        with self.listening(f"session:{session.id}") as ear:
+            state, turn_ids, now = await self._store.read(lambda tx: _standing(tx, session.id))
+            resumed = after is not None and after.rev <= state.rev
+            place = after if after is not None and resumed else Place(rev=state.rev)
+            yield self._hello(now, resumed=resumed, place=place)
+            line = _Line(self.board, ear)
+            yield line.so_far(turn_ids)
+            while not self.leaving:
+                if line.look:
+                    batch = await self._looks.at(caller, session.id, place, numbered=True)
+                    line.close(batch.closed)
+                    yield line.words() + batch.events
+                    place = batch.place
+                    if batch.gone:
+                        return
+                    if batch.more:
+                        continue
+                else:
+                    yield line.words()
+                if await line.wait(POLL_SECONDS if self._store.postgres else PING_SECONDS):
+                    yield PING
+
+    async def of_user(self, caller: Caller) -> AsyncIterator[bytes]:
+        """Tell all sessions of a user from now on, without places: whoever comes back asks for the lists again."""
+        mine = f"user:{caller.user_id}/"
+        with self.listening(mine, mine.removesuffix("/")) as ear:
+            places, turn_ids, now = await self._store.read(lambda tx: _standings(tx, caller.user_id))
+            yield self._hello(now, resumed=False)
+            line = _Line(self.board, ear)
+            yield line.so_far(turn_ids)
+            while not self.leaving:
+                async for events in self._of_changed(caller, line, places, mine):
+                    yield events
+                yield line.words()
+                if await line.wait(PING_SECONDS):
+                    yield PING
+
+    async def _of_changed(
+        self, caller: Caller, line: "_Line", places: dict[int, Place], mine: str
+    ) -> AsyncIterator[bytes]:
+        changed = {int(topic[len(mine) :]) for topic in line.rung if topic[len(mine) :].isdecimal()}
+        if mine in line.rung or (line.look and not line.rung and self._store.postgres):
+            # A ring may have been lost: compare everything once.
+            standing, _, _ = await self._store.read(lambda tx: _standings(tx, caller.user_id))
+            changed |= {session_id for session_id, place in standing.items() if places.get(session_id) != place}
+        for session_id in sorted(changed):
+            more = True
+            while more and not self.leaving:
+                place = places.get(session_id, Place(rev=0))
+                batch = await self._looks.at(caller, session_id, place, numbered=False)
+                line.close(batch.closed)
+                yield line.words() + batch.events
+                places[session_id] = batch.place
+                more = batch.more
+
+    def _hello(self, server_time: str, *, resumed: bool, place: Place | None = None) -> bytes:
+        hello = {"server_time": server_time, "version": self._house.version, "resumed": resumed}
+        said = json.dumps(hello)
+        return format_sse_event(event="hello", data_str=said, retry=RETRY_MS, id=None if place is None else str(place))
+
+
+class _Line:
+    """One client's ear: what rang, what is said live, and when it last heard from us."""
+
+    def __init__(self, board: Board, ear: Ear) -> None:
+        self.rung: set[str] = set()
+        self.look = True
+        self._board = board
+        self._ear = ear
+        self._closed: deque[str] = deque(maxlen=_CLOSED_KEPT)
+        self._pinged_at = asyncio.get_running_loop().time()
+
+    def close(self, turn_ids: Collection[str]) -> None:
+        self._closed.extend(turn_ids)
+
+    def so_far(self, turn_ids: Collection[str]) -> bytes:
+        """Tell the text of running answers whole; pieces of them that also lie in the ear are in it already."""
+        told = self._board.so_far(turn_ids)
+        shown = {piece["turn_id"] for piece in told}
+        waiting = [words for words in self._ear.said if _turn_of(words) not in shown or words["event"] != "text"]
+        self._ear.said.clear()
+        self._ear.said.extend(waiting)
+        return b"".join(_spelled("text", piece) for piece in told)
+
+    def words(self) -> bytes:
+        """Take what was said live since last time; of closed turns nothing more is said."""
+        said = self._ear.said
+        # Too slow to have heard it all? The board has the whole.
+        told = [self.so_far({_turn_of(words) for words in said})] if len(said) == said.maxlen else []
+        while said:
+            words: dict[str, Any] = said.popleft()
+            if words["data"]["turn_id"] not in self._closed:
+                told.append(_spelled(words["event"], words["data"]))
+        return b"".join(told)
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for a ring or words, at most so long; say whether it is time to say that we are still here."""
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        self.rung = await self._ear.wait(seconds)
+        now = loop.time()
+        # Words alone need no look; silence does, for a ring can be lost.
+        self.look = bool(self.rung) or now - before >= seconds - _EARLY
+        due = now - self._pinged_at >= PING_SECONDS - _EARLY
+        if due:
+            self._pinged_at = now
+        return due
+
+
+def _turn_of(words: dict[str, Any]) -> str:
+    return words["data"]["turn_id"]
+
+
+def _spelled(noun: str, data: dict[str, Any]) -> bytes:
+    return format_sse_event(event=noun, data_str=json.dumps(data, ensure_ascii=False))
+
+
+def _standing(tx: Tx, session_id: int) -> tuple[Session, list[str], str]:
+    session = sessions.get(tx, session_id)
+    return session, lanes.open_turn_ids(tx, session.user_id, session_id=session_id), str(utc(tx.now()))
+
+
+def _standings(tx: Tx, user_id: str) -> tuple[dict[int, Place], list[str], str]:
+    places = {session_id: Place(rev=rev) for session_id, rev in sessions.revs_of(tx, user_id).items()}
+    return places, lanes.open_turn_ids(tx, user_id), str(utc(tx.now()))

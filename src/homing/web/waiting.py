@@ -1,0 +1,81 @@
+"""Say something and wait for the answer: 200 when the turn that took it closes in time, else the plain 202."""
+
+import asyncio
+import json
+
+from fastapi import Request, Response
+from pydantic import Field
+
+from homing.model.people import Caller
+from homing.model.turns import Inbound, Outcome
+from homing.operations.desk import Desk
+from homing.operations.shapes.base import Answer, Ask, read
+from homing.operations.shapes.message import MessageShape
+from homing.operations.views import show_messages
+from homing.store import Tx, lanes, messages
+from homing.web.answering import Made, bodied, let_in, make, queried
+from homing.web.door import FrontDoor
+from homing.web.routes import SEND
+
+_LOOK_SECONDS = 1.0
+
+
+class Wait(Ask):
+    """How long to wait for the answer."""
+
+    wait: int | None = Field(default=None, ge=1, le=120)
+
+
+class AnsweredShape(Answer):
+    """What became of a message whose turn has closed."""
+
+    inbound_id: str
+    turn_id: str
+    outcome: Outcome
+    message: MessageShape | None
+
+
+async def send(door: FrontDoor, request: Request) -> Response:
+    """Answer send_message."""
+    caller = await let_in(door, request)
+    wait = read(Wait, {name: value for name, value in request.query_params.items() if name == "wait"}).wait
+    given = queried(SEND, request, but=("wait",)) | await bodied(SEND, request)
+    made = await make(door, SEND, request, caller, given)
+    if wait is None:
+        return made.response()
+    answered = await _closed(door, caller, json.loads(made.text)["inbound_id"], wait)
+    if answered is None:
+        return made.response()
+    return Made(status=200, text=answered.model_dump_json(), replayed=made.replayed).response()
+
+
+async def _closed(door: FrontDoor, caller: Caller, inbound_id: str, seconds: float) -> AnsweredShape | None:
+    """Wait until the turn that took an inbound closes; None when it does not in time, or never will."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    inbound = await door.store.read(lambda tx: _inbound(tx, inbound_id))
+    with door.streams.listening(f"session:{inbound.session_id}") as ear:
+        while True:
+            inbound, answered = await door.store.read(
+                lambda tx: _look(Desk(tx=tx, caller=caller, house=door.house), inbound_id)
+            )
+            left = ends - loop.time()
+            if answered or inbound.state == "withdrawn" or left <= 0 or door.streams.leaving:
+                return answered
+            await ear.wait(min(left, _LOOK_SECONDS))
+
+
+def _look(desk: Desk, inbound_id: str) -> tuple[Inbound, AnsweredShape | None]:
+    inbound = _inbound(desk.tx, inbound_id)
+    turn = lanes.get_turn(desk.tx, inbound.turn_id) if inbound.turn_id else None
+    if turn is None or turn.outcome is None:
+        return inbound, None
+    closing = messages.get(desk.tx, turn.session_id, turn.closing_seq) if turn.closing_seq is not None else None
+    [shown] = show_messages(desk, [closing]) if closing is not None else [None]
+    return inbound, AnsweredShape(inbound_id=inbound_id, turn_id=turn.id, outcome=turn.outcome, message=shown)
+
+
+def _inbound(tx: Tx, inbound_id: str) -> Inbound:
+    inbound = lanes.inbound_by_id(tx, inbound_id)
+    assert inbound is not None, "an inbound is kept as long as its session"
+    return inbound
