@@ -1,0 +1,132 @@
+"""`homing import` and `homing export`: jobs as a file. They work on the database itself, so on its own machine."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from homing.cli.answers import console, note, write_json
+from homing.cli.asking import AsJson
+from homing.cli.home import make_home
+from homing.cli.problems import FAILED, refused
+from homing.settings import Settings, load
+
+if TYPE_CHECKING:
+    from homing.operations.foreign import Source
+    from homing.operations.importing import Entry
+    from homing.wiring import Homing
+
+
+def import_file(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A jobs.json of nanobot, OpenClaw or EVA, or our export.")
+    ],
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, only show what would come in.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring in the jobs of another program. Those bound to a chat wait, paused, until you enable them."""
+    from homing.operations.foreign import records_in
+
+    source, records = records_in(_read(file))
+    homing = _open(load())
+    entries = [_import(homing, raw, n, source, apply=apply) for n, raw in enumerate(records, 1)]
+    asyncio.run(homing.store.close())
+    if as_json:
+        for entry in entries:
+            write_json(asdict(entry) | {"applied": apply and entry.taken})
+    else:
+        console().print(_drawn(entries, apply=apply))
+    refusals = [entry for entry in entries if not entry.taken and entry.id is None]
+    if refusals:
+        raise typer.Exit(FAILED)
+
+
+def export(
+    target: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
+    history: Annotated[bool, typer.Option("--history", help="With the conversations.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True, help="It is JSON in any case.")] = False,
+) -> None:
+    """Write your automations as a file that `homing import` reads."""
+    del as_json
+    from homing.model.people import OWNER, Caller
+    from homing.operations.desk import Desk
+    from homing.operations.exporting import export_jobs
+
+    homing = _open(load())
+    owner = Caller(user_id=OWNER, role="admin", door="cli")
+    told = homing.store.write_now(
+        lambda tx: export_jobs(Desk(tx=tx, caller=owner, house=homing.house), history=history)
+    )
+    asyncio.run(homing.store.close())
+    text = json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(target)
+    # What people said is in it.
+    path.touch(mode=0o600)
+    path.write_text(text, "utf-8")
+    note(f"{len(told['jobs'])} automations are in {path}.")
+
+
+def _open(settings: Settings) -> "Homing":
+    if settings.url:
+        raise refused(
+            "HOMING_URL names a server elsewhere, and this works on the database itself.",
+            hint="Run it on that machine, without HOMING_URL.",
+        )
+    from homing.cli.house import open_house
+    from homing.cli.logs import quiet_logs
+
+    quiet_logs()
+    make_home(settings)
+    return open_house(settings)
+
+
+def _read(file: str) -> object:
+    try:
+        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8-sig"))
+    except ValueError as error:
+        raise refused(f"{file} is not JSON: {error}.") from None
+    except OSError as error:
+        raise refused(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _import(homing: "Homing", raw: object, n: int, source: "Source | None", *, apply: bool) -> "Entry":
+    from homing.model.people import OWNER, Caller
+    from homing.operations.desk import Desk
+    from homing.operations.importing import import_record
+
+    caller = Caller(user_id=OWNER, role="admin", door="import")
+    # One transaction a record: what is wrong with one takes nothing else along.
+    return homing.store.write_now(
+        lambda tx: import_record(Desk(tx=tx, caller=caller, house=homing.house), raw, n=n, source=source, apply=apply)
+    )
+
+
+def _drawn(entries: Sequence["Entry"], *, apply: bool) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    from homing.cli import draw
+
+    table = draw.listing("", "name", "when", "session", "then", fold="then")
+    for entry in entries:
+        if not entry.taken:
+            table.add_row(Text("✕", style="red"), entry.name, "", "", Text(entry.detail or "", style="red"))
+            continue
+        state = "goes on" if entry.enabled else "paused until you enable it"
+        where = f"{entry.session_key}{f' → {entry.address}' if entry.address else ''}"
+        said = f"{state}. {entry.detail}" if entry.detail else state
+        table.add_row(Text("●", style="green"), entry.name, entry.words, where, said)
+    taken = sum(entry.taken for entry in entries)
+    left = f", {len(entries) - taken} not" if taken < len(entries) else ""
+    ending = (
+        f"{taken} came in{left}." if apply else f"{taken} would come in{left}. Nothing is changed yet: add --apply."
+    )
+    return Group(table, Text(ending))

@@ -1,0 +1,161 @@
+"""Bring in jobs of another program, or of our own export. One bad record does not stop the others.
+
+A bound job comes in disabled, reason `imported`, until a person enables it; its session is made empty if missing. An
+unbound one keeps its old behaviour as data (E30): a session `cron:<id>` of its own, with its old address or none.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from homing.model.errors import Invalid, NotFound, Refused
+from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
+from homing.model.sessions import Session, check_key
+from homing.operations.definition import When, check_pairing, plain_columns, time_columns, timing_of
+from homing.operations.desk import Desk
+from homing.operations.foreign import Draft, Source, read_record
+from homing.operations.instants import read_instant
+from homing.operations.sessions import AGENT, make_session
+from homing.operations.shapes.base import read
+from homing.operations.shapes.job_asks import AddJob
+from homing.store import jobs, sessions
+
+IMPORTED = "imported"
+_PASSED = "Its time passed before it was imported."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What became, or would become, of one record."""
+
+    n: int
+    name: str
+    id: str | None = None
+    session_key: str | None = None
+    address: str | None = None
+    words: str | None = None
+    enabled: bool = False
+    taken: bool = False
+    detail: str | None = None
+    """Why it was not taken; or, if it was, what is different now."""
+
+
+def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, apply: bool) -> Entry:
+    """Bring in one record, or with `apply` false only say what would come in. What cannot come in says why."""
+    name = _name(raw)
+    try:
+        draft = read_record(raw, source)
+        if jobs.get(desk.tx, draft.id) is not None:
+            return Entry(n=n, name=name, id=draft.id, detail="It is here already.")
+        return _take(desk, draft, n=n, name=name, apply=apply)
+    except Refused as error:
+        return Entry(n=n, name=name, detail=error.detail)
+
+
+def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
+    key = check_key(draft.session_key or f"cron:{draft.id}")
+    known = sessions.find(desk.tx, key)
+    if known is not None and known.user_id != desk.caller.user_id:
+        raise NotFound(f"Its session {key} belongs to somebody else here.")
+    ask = read(AddJob, {**draft.fields, "session_key": key})
+    if known is not None and ask.dedupe_key and jobs.by_dedupe_key(desk.tx, known.id, ask.dedupe_key) is not None:
+        raise Invalid(f"Its session has an automation with its dedupe_key {ask.dedupe_key!r} already.")
+    columns = plain_columns(ask, None)
+    check_pairing(columns)
+    when = _when(desk, draft, ask, desk.zone(known))
+    columns |= time_columns(when) | _state(desk, draft, columns, when.schedule)
+    if not jobs.has_room(desk.tx, desk.caller.user_id, desk.settings.max_jobs):
+        raise Invalid(f"You have {desk.settings.max_jobs} automations, the most allowed.")
+    if apply:
+        _write(desk, draft, known or _make_session(desk, draft, key), columns)
+    return Entry(
+        n=n,
+        name=str(columns["name"]) or name,
+        id=draft.id,
+        session_key=key,
+        address=draft.address,
+        words=words(when.schedule),
+        enabled=bool(columns["enabled"]),
+        taken=True,
+        detail=" ".join(
+            (*draft.notes, *([str(columns["disabled_reason"])] if columns["disabled_by"] == "done" else []))
+        )
+        or None,
+    )
+
+
+def _when(desk: Desk, draft: Draft, ask: AddJob, zone: str) -> When:
+    tz = check_zone(ask.timezone) if ask.timezone else zone
+    reading = read_schedule(ask.schedule, now=desk.now, zone=tz)
+    when = When(
+        schedule=reading.schedule,
+        starts_at=_bound(desk, ask.starts_at, "starts_at", tz),
+        ends_at=_bound(desk, ask.ends_at, "ends_at", tz),
+    )
+    if not _is_over(desk, when.schedule):
+        check(
+            when.schedule,
+            now=desk.now,
+            min_interval_seconds=desk.settings.min_interval_seconds,
+            starts_at=when.starts_at,
+        )
+    return when
+
+
+def _bound(desk: Desk, said: str | None, field: str, tz: str) -> datetime | None:
+    return None if said is None else read_instant(said, field=field, now=desk.now, tz=tz)
+
+
+def _is_over(desk: Desk, schedule: Schedule) -> bool:
+    return isinstance(schedule, At) and schedule.at <= desk.now
+
+
+def _state(desk: Desk, draft: Draft, columns: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
+    """A bound job waits for a person; an unbound one goes on as it was, unless nothing is left of it."""
+    upcoming = timing_of(columns, schedule, 0).next_due(desk.now)
+    if upcoming is None:
+        return _asleep("done", _PASSED)
+    if draft.session_key is not None:
+        return _asleep("person", IMPORTED)
+    if not draft.enabled:
+        return _asleep("person", None)
+    return {"enabled": True, "disabled_by": None, "disabled_reason": None, "next_run_at": upcoming}
+
+
+def _asleep(by: str, reason: str | None) -> dict[str, Any]:
+    return {"enabled": False, "disabled_by": by, "disabled_reason": reason, "next_run_at": None}
+
+
+def _make_session(desk: Desk, draft: Draft, key: str) -> Session:
+    if draft.session_key is not None:
+        made = make_session(desk, key)
+    else:
+        addresses = [draft.address] if draft.address else []
+        made = sessions.add(
+            desk.tx, key=key, user_id=desk.caller.user_id, agent_id=AGENT, title=_title(draft), addresses=addresses
+        )
+    return made or desk.session(key)
+
+
+def _title(draft: Draft) -> str | None:
+    name = draft.fields.get("name")
+    return str(name)[:128] if name else None
+
+
+def _write(desk: Desk, draft: Draft, session: Session, columns: dict[str, Any]) -> None:
+    sessions.lock(desk.tx, [session.id])
+    rev = sessions.mark(desk.tx, {session.id: 0})[session.id].rev
+    jobs.insert(
+        desk.tx,
+        columns
+        | {
+            "id": draft.id, "session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id,
+            "kind": "legacy" if draft.session_key is None else "user", "origin_door": "import",
+            "legacy": dict(draft.record), "rev": rev, "undo": {"change": "added", "revision": 1, "before": {}},
+        },
+    )  # fmt: skip
+
+
+def _name(raw: object) -> str:
+    name = raw.get("name") if isinstance(raw, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return str(name or "(no name)")[:128]  # pyright: ignore[reportUnknownArgumentType]
