@@ -23,6 +23,7 @@ class Claim:
     fence: int = 0
     reason: Stop | None = None
     _task: "asyncio.Task[object] | None" = field(default=None, repr=False)
+    _news: "asyncio.Future[None] | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.prolong(self.clock.monotonic())
@@ -40,20 +41,44 @@ class Claim:
             self.reason = reason
         if self._task is not None:
             self._task.cancel()
+        self._tell()
 
     async def run(self, task: "asyncio.Task[object]") -> None:
-        """Wait for the turn's thinking to end, by itself or because it was stopped."""
+        """Wait for the turn's thinking to end, by itself or because it was stopped.
+
+        A stopped task has until the cut-off to end. One that does not hear is left alone then, and the turn is lost.
+        """
         self._task = task
+        self._news = asyncio.get_running_loop().create_future()
+        task.add_done_callback(self._tell)
         if self.reason is not None:
-            task.cancel()
-        ended = asyncio.get_running_loop().create_future()
-        task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
+            self.stop(self.reason)
         try:
-            await ended
+            await self._news
+            await self._end(task)
         except asyncio.CancelledError:
             # Whoever cancels us without a reason has lost the turn: nothing is written.
             self.stop("lost")
-            await asyncio.wait([task])
+            await self._end(task)
             raise
         finally:
             self._task = None
+
+    def _tell(self, _: object = None) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    async def _end(self, task: "asyncio.Task[object]") -> None:
+        if task.done():
+            return
+        left = None if self.seconds is None else max(0.0, self.cutoff - self.clock.monotonic())
+        await asyncio.wait([task], timeout=left)
+        if not task.done():
+            self.reason = "lost"
+            task.add_done_callback(_forget)
+
+
+def _forget(task: "asyncio.Task[object]") -> None:
+    """Look at what nobody waits for any more, so that it is not reported as overlooked."""
+    if not task.cancelled():
+        task.exception()

@@ -88,7 +88,7 @@ async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
     finally:
         if deadline is not None:
             deadline.cancel()
-    if not task.cancelled():
+    if task.done() and not task.cancelled():
         return task.result()
     return await _stopped(room, opened, claim)
 

@@ -154,7 +154,12 @@ class Runner:
         """Renew well before claims run out. A claim that is not returned is another's."""
         while True:
             await asyncio.sleep(self._claim_seconds / 3)
-            claims = {claim.turn_id: claim for _, claim, _ in self._at_work.values() if claim.turn_id is not None}
+            # A turn that was told to stop is not prolonged: if it does not hear, its claim runs out.
+            claims = {
+                claim.turn_id: claim
+                for _, claim, _ in self._at_work.values()
+                if claim.turn_id is not None and claim.reason is None
+            }
             if not claims:
                 continue
             asked_at = self._clock.monotonic()
