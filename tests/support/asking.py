@@ -43,11 +43,17 @@ def add(world: World, *, caller: Caller = OWNER_CALLER, **given: Any) -> JobShap
 
 
 def agent(
-    world: World, source: Source, *, job_id: str | None = None, may_schedule: bool = False, agent_id: str = "main"
+    world: World,
+    source: Source,
+    *,
+    job_id: str | None = None,
+    may_schedule: bool = False,
+    agent_id: str = "main",
+    turn_id: str = "turn_test",
 ) -> Caller:
     """Be an agent in a turn of web:abc."""
     turn = ActingTurn(
-        id="turn_test", session_id=session(world), session_key="web:abc", agent_id=agent_id, source=source,
+        id=turn_id, session_id=session(world), session_key="web:abc", agent_id=agent_id, source=source,
         job_id=job_id, sender_id=None, may_schedule=may_schedule,
     )  # fmt: skip
     return Caller(user_id=OWNER, role="admin", door="tool", turn=turn)

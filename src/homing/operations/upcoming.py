@@ -56,6 +56,8 @@ def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tup
     after = max(now, begin - _SECOND)
     try:
         first = _first(job, begin, after)
+        if left is not None and first is not None and job.next_run_at is not None and first > job.next_run_at:
+            left -= count_between(job.timing.schedule, job.next_run_at, first)
         while first is not None and first <= end and (left is None or left > 0):
             midnight = datetime.combine(wall_of(first, tz).date() + timedelta(days=1), time())
             day_ends = min(end, instant_of(midnight, tz) - timedelta(microseconds=1))

@@ -1,0 +1,137 @@
+"""Every operation: named as the contract has it, described, and closed to strangers."""
+
+import contextlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from homing.model.errors import Refused
+from homing.operations import OPERATIONS, Desk, read
+from homing.operations import deliveries as delivery_ops
+from homing.operations.hooks import add_hook
+from homing.operations.memories import add_memory
+from homing.operations.people import create_token
+from homing.operations.runs import run_job
+from homing.operations.shapes import session_asks
+from homing.operations.shapes.job_asks import JobRef
+from homing.operations.shapes.people_asks import AddMemory, AddWebhook, CreateToken
+from homing.operations.webhooks import add_webhook
+from homing.store import Tx
+from homing.store.tables import metadata
+from support.asking import add, refused, session
+from support.worlds import STRANGER, World
+
+NAMES = """
+get_status get_me update_me list_agents list_tokens create_token revoke_token sign_in sign_out add_session list_sessions
+get_session update_session delete_session send_message list_messages cancel_turn test_address list_hooks add_hook
+remove_hook call_hook list_webhooks add_webhook remove_webhook add_job list_jobs get_job update_job remove_job
+enable_job disable_job skip_job undo_job run_job why_job list_runs get_run cancel_run list_upcoming preview_schedule
+list_deliveries retry_delivery list_memories add_memory remove_memory admin_list_jobs admin_update_job admin_disable_job
+""".split()
+
+
+def test_the_operations_are_those_of_the_contract_each_under_the_name_of_its_function() -> None:
+    assert [operation.name for operation in OPERATIONS] == NAMES
+    for operation in OPERATIONS:
+        assert operation.function.__name__ == operation.name
+        assert re.fullmatch(r"[A-Z].+\.", operation.summary), operation.name
+
+
+def test_every_ask_and_answer_has_a_schema_that_doors_can_show() -> None:
+    for operation in OPERATIONS:
+        ask = operation.ask.model_json_schema()
+        answer = operation.answer.model_json_schema(mode="serialization")
+        assert ask["type"] == answer["type"] == "object"
+        assert ask["additionalProperties"] is False
+        if operation.body is not None:
+            assert set(operation.body.model_fields) <= set(operation.ask.model_fields)
+
+
+def owned(world: World) -> dict[str, str]:
+    """Let the owner have one of everything; return what a stranger would have to name."""
+    job = add(world)
+    hook = world.ask(add_hook, session_asks.AddHook(session_key="web:abc"))
+    test = world.ask(delivery_ops.test_address, session_asks.TestAddress(session_key="web:abc", address="web:abc"))
+    return {
+        "session_key": "web:abc",
+        "job_id": job.id,
+        "run_id": world.ask(run_job, JobRef(job_id=job.id)).id,
+        "hook_id": hook.id,
+        "delivery_id": test.id,
+        "webhook_id": world.ask(add_webhook, AddWebhook(url="https://example.com/")).id,
+        "memory_id": world.ask(add_memory, AddMemory(text="secret fruit")).id,
+        "token_id": world.ask(create_token, CreateToken()).id,
+    }
+
+
+FILLED: dict[str, Any] = {
+    "text": "x", "address": "web:abc", "revision": 1, "when": "in 1h", "message": "x", "name": "mine now",
+    "body": "x", "token": "x", "cookie": "x", "code": "x", "url": "https://example.com/",
+}  # fmt: skip
+
+
+def test_a_stranger_reaches_nothing_of_another_user_by_any_operation(world: World) -> None:
+    names = owned(world)
+    before = world.write(snapshot)
+    for operation in OPERATIONS:
+        fields = operation.ask.model_fields
+        given = {name: value for name, value in (names | FILLED).items() if name in fields}
+        if operation.name == "preview_schedule":
+            del given["text"]
+        if not set(given) & set(names):
+            continue
+        error = refused(ask_it(world, operation.name, given), Refused)
+        assert error.status in (403, 404), (operation.name, error)
+        assert (error.status == 403) == operation.name.startswith("admin_"), operation.name
+    assert world.write(snapshot) == before
+
+
+def test_lists_show_a_stranger_nothing_of_another_user(world: World) -> None:
+    names = owned(world)
+    for operation in OPERATIONS:
+        if operation.reads and operation.name not in ("list_agents", "preview_schedule", "admin_list_jobs"):
+            required = {name for name, field in operation.ask.model_fields.items() if field.is_required()}
+            if not required:
+                shown = str(ask_it(world, operation.name, {})())
+                assert not [value for value in names.values() if value in shown], operation.name
+
+
+def test_every_ask_refuses_an_unknown_field(world: World) -> None:
+    session(world)
+    for operation in OPERATIONS:
+        error = refused(lambda ask=operation.ask: read(ask, {"surprise": 1}), Refused)
+        assert error.status == 422
+
+
+@pytest.mark.parametrize("poison", ["\x00", "\ud800", "x" * 5000, "../../etc/passwd", "%", "'; drop table job; --"])
+def test_no_odd_text_in_any_field_breaks_an_operation(world: World, poison: str) -> None:
+    session(world)
+    for operation in OPERATIONS:
+        given = dict.fromkeys(operation.ask.model_fields, poison)
+        refused_or_done(ask_it(world, operation.name, given))
+        required = {name: poison for name, field in operation.ask.model_fields.items() if field.is_required()}
+        refused_or_done(ask_it(world, operation.name, required))
+        for name in operation.ask.model_fields:
+            refused_or_done(ask_it(world, operation.name, required | {name: poison}))
+
+
+def refused_or_done(act: Callable[[], object]) -> None:
+    with contextlib.suppress(Refused):
+        act()
+
+
+def ask_it(world: World, name: str, given: dict[str, Any]) -> Callable[[], object]:
+    operation = next(one for one in OPERATIONS if one.name == name)
+
+    def act() -> object:
+        ask = read(operation.ask, given)
+        return world.write(lambda tx: operation.function(Desk(tx=tx, caller=STRANGER, house=world.house), ask).plain())
+
+    return act
+
+
+def snapshot(tx: Tx) -> dict[str, list[Any]]:
+    """All that is the owner's."""
+    return {table.name: sorted(map(str, tx.rows(table.select()))) for table in metadata.sorted_tables}
