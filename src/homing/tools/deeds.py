@@ -12,6 +12,7 @@ from homing.operations.job_changes import disable_job, enable_job, skip_job, upd
 from homing.operations.jobs import add_job, get_job, list_jobs
 from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
+from homing.operations.shapes.base import Nothing
 from homing.operations.shapes.base import read as read_ask
 from homing.operations.shapes.job import JobShape, next_fires
 from homing.operations.shapes.job_asks import (
@@ -25,6 +26,7 @@ from homing.operations.shapes.job_asks import (
     UpdateJob,
     WhyJob,
 )
+from homing.operations.status import get_status
 from homing.operations.undo import undo_job
 from homing.operations.why import why_job
 from homing.store.steps import Done
@@ -144,7 +146,9 @@ def _undo(call: Call) -> Done:
 def _status(call: Call) -> Done:
     if call.asked.job:
         return _get(call)
-    return _list(call)
+    status = get_status(call.desk, Nothing())
+    counts = ", ".join(f"{count} {name}" for name, count in status.jobs.model_dump().items())
+    return Done(text=f"Scheduler: {'on' if status.scheduler.enabled else 'off'}. Automations: {counts}.")
 
 
 def _moved(call: Call, before: Job, job: JobShape, change: str, *, said: str = "") -> Done:

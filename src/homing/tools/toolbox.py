@@ -9,7 +9,7 @@ from homing.model.turns import Turn
 from homing.operations.desk import Desk, House
 from homing.store import Tx, sessions
 from homing.store.steps import Done
-from homing.tools import quiet, schedule_task
+from homing.tools import memory, quiet, schedule_task
 from homing.tools.offers import Offer
 
 SCHEDULERS = ("schedule_task", "cron")
@@ -26,6 +26,7 @@ def _offers(turn: Turn, agent: Agent) -> list[Offer]:
     # Two names for one tool only confuse a model, so it gets the one that its prompts know.
     scheduler = next((name for name in agent.tools if name in SCHEDULERS), None)
     offers = [schedule_task.offer(scheduler)] if scheduler else []
+    offers += [offer for name, offer in memory.OFFERS.items() if name in agent.tools]
     if turn.source == "run" and turn.policy.get("quiet"):
         offers.append(quiet.OFFER)
     return offers

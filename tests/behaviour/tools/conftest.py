@@ -3,9 +3,11 @@
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
-from behaviour.tools.talks import Talk
+from behaviour.tools.talks import MakeTalk, Talk
+from homing.agent.models import Models
 from homing.model.people import OWNER, Agent
 from homing.store import Tx, people, sessions
+from homing.testing import ScriptedModel
 from support.worlds import World
 
 
@@ -29,14 +31,26 @@ def chat(open_chat: MakeChat) -> Chat:
 
 
 @pytest.fixture
-def talk(world: World) -> Talk:
-    """A conversation with an agent that has all our tools and the offline model."""
+def open_talk(world: World) -> MakeTalk:
+    """Open conversations with an agent that has the tools named, and with a scripted model where one is given."""
 
-    def furnish(tx: Tx) -> Talk:
-        tools = ("schedule_task", "remember", "recall", "forget")
-        people.add_agent(tx, Agent(id="handy", name="Handy", model=None, instructions="Be kind.", tools=tools))
-        session = sessions.add(tx, key="web:talk", user_id=OWNER, agent_id="handy")
-        assert session is not None
-        return Talk(world=world, session=session)
+    def make(*tools: str, key: str = "web:talk", model: ScriptedModel | None = None) -> Talk:
+        agent = Agent(
+            id=f"handy-{key}", name="Handy", model="scripted" if model else None, instructions="Be kind.", tools=tools
+        )
 
-    return world.write(furnish)
+        def furnish(tx: Tx) -> Talk:
+            people.add_agent(tx, agent)
+            session = sessions.add(tx, key=key, user_id=OWNER, agent_id=agent.id)
+            assert session is not None
+            return Talk(world=world, session=session, models=Models(extra={"scripted": model} if model else {}))
+
+        return world.write(furnish)
+
+    return make
+
+
+@pytest.fixture
+def talk(open_talk: MakeTalk) -> Talk:
+    """A conversation with all our tools and the offline model."""
+    return open_talk("schedule_task", "remember", "recall", "forget")

@@ -1,5 +1,6 @@
 """A conversation through the real lane: a person's message in, the closing out; model, keeper and tools are real."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from homing.agent.models import Models
@@ -53,11 +54,12 @@ class Talk:
         await self.work()
         return next(message for message in self.messages()[before:] if message.role == "assistant")
 
-    async def work(self) -> None:
-        """Work whatever waits in the lane."""
-        claim = Claim(worker_id="worker_test", clock=self.world.clock, seconds=10)
-        while await work_lane(self.lanes, self.session.id, claim) == "more":
+    async def work(self, lane_id: int | None = None) -> None:
+        """Work whatever waits in the lane, or in that of an isolated run."""
+        worked = "more"
+        while worked == "more":
             claim = Claim(worker_id="worker_test", clock=self.world.clock, seconds=10)
+            worked = await work_lane(self.lanes, lane_id or self.session.id, claim)
 
     def messages(self) -> list[Message]:
         return self.world.write(lambda tx: messages.page(tx, self.session.id, after=0, before=None, limit=200))
@@ -75,3 +77,6 @@ class Talk:
             line="people",
             address=self.session.key,
         )
+
+
+MakeTalk = Callable[..., Talk]

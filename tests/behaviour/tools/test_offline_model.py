@@ -2,7 +2,7 @@
 
 import re
 
-from behaviour.tools.talks import Talk
+from behaviour.tools.talks import MakeTalk, Talk
 from homing.model.schedules import At
 
 
@@ -65,11 +65,16 @@ async def test_a_person_reads_the_reason_and_not_the_words_for_models(talk: Talk
     assert "correct call" not in await talk.say("pause something")
 
 
-async def test_what_was_said_is_remembered_found_and_forgotten(talk: Talk) -> None:
-    assert await talk.say("remember that the key is under the mat") == 'Noted: "the key is under the mat".'
-    assert '"the key is under the mat"' in await talk.say("what do you remember about the key")
-    assert "Forgot" in await talk.say("forget the key")
-    assert "key is under the mat" not in await talk.say("what did I say about mats")
+async def test_what_was_said_is_remembered_in_every_conversation_until_it_is_forgotten(open_talk: MakeTalk) -> None:
+    tools = ("schedule_task", "remember", "recall", "forget")
+    here, elsewhere = open_talk(*tools), open_talk(*tools, key="web:other")
+    assert await here.say("remember that the key is under the mat") == 'Noted: "the key is under the mat".'
+    assert await here.say("what did I say about keys") == 'you told me:\n- "the key is under the mat"'
+    assert await elsewhere.say("what did I say about keys") == 'you told me:\n- "the key is under the mat"'
+    assert (await elsewhere.say("forget the key")).startswith("Forgot mem_")
+    assert (
+        await elsewhere.say("what did I say about keys") == "Nothing about keys is in this conversation or in memory."
+    )
 
 
 async def test_memories_are_found_in_chinese(talk: Talk) -> None:

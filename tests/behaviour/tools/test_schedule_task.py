@@ -304,6 +304,13 @@ def test_get_tells_everything_and_the_last_outcome(chat: Chat) -> None:
     assert last.endswith("went well.")
 
 
+def test_status_counts_what_there_is(chat: Chat) -> None:
+    chat.add("tea")
+    chat.add("coffee")
+    chat.call(action="pause", job_id="coffee")
+    assert chat.say(action="status") == "Scheduler: on. Automations: 1 active, 1 paused, 0 attention, 0 done."
+
+
 # Which job
 
 

@@ -15,7 +15,10 @@ _LIKES = re.compile(
     r"\bi (?:really |also )?(?:like|love|prefer|enjoy) [^.!?\n\"]+|我(?:很|最|也|真的)?(?:喜欢|爱)[^。！？，\n\"]+",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[?？]\s*\Z|\A(?:what|who|when|where|why|how|do|did|is|are)\b|什么|吗\s*\Z", re.IGNORECASE)
+_NO_STATEMENT = re.compile(
+    r"[?？]\s*\Z|\A(?:what|who|when|where|why|how|do|did|is|are|forget)\b|什么|吗\s*\Z", re.IGNORECASE
+)
+_WISH = re.compile(r"\A(?:please )?(?:remember|note)(?: that)?\s+|\A请?记住[，:：\s]*", re.IGNORECASE)
 _MEMORY_ID = re.compile(r"\bmem_[\w-]+")
 _MARKS = re.compile(r"[-*•]\s*|\d+[.)]\s+|[\[(]?\bmem_[\w-]+[\])]?:?\s*")
 
@@ -33,7 +36,7 @@ def likes(scene: Scene, query: str) -> Plan:
     """Tell what somebody said they like."""
     recalled = yield from _recall(scene, query)
     sources = [*_statements(scene), *recalled, *scene.instructions.splitlines()]
-    found = _distinct(match for text in sources if not _QUESTION.search(text) for match in _LIKES.findall(text))
+    found = _distinct(match for text in sources if not _NO_STATEMENT.search(text) for match in _LIKES.findall(text))
     return _told(found) or "You have not told me yet what you like. Try: I like apples"
 
 
@@ -68,7 +71,7 @@ def _recall(scene: Scene, query: str) -> Generator[list[Call], list[Result], lis
 
 
 def _statements(scene: Scene) -> list[str]:
-    return [text for text in scene.said if not _QUESTION.search(text)]
+    return [_WISH.sub("", text) for text in scene.said if not _NO_STATEMENT.search(text)]
 
 
 def _mentions(text: str, topic: str) -> bool:

@@ -1,0 +1,81 @@
+"""What an agent keeps of a person beyond the conversation: remember, recall, forget. Always its own user's."""
+
+from collections.abc import Mapping
+
+from homing.model.errors import Invalid, NotFound
+from homing.model.sessions import Session
+from homing.operations.desk import Desk
+from homing.operations.memories import add_memory, list_memories, remove_memory
+from homing.operations.shapes.base import read
+from homing.operations.shapes.people_asks import AddMemory, ListMemories, MemoryRef
+from homing.store.steps import Done
+from homing.tools.offers import Offer
+
+_FOUND_AT_MOST = 10
+_LONGEST_QUERY = 256
+
+
+def remember(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+    """Keep a fact."""
+    memory = add_memory(desk, read(AddMemory, {"text": _text(arguments, "text", "the dog's name is Rex")}))
+    return Done(text=f"Remembered: {_line(memory.text, memory.id)}")
+
+
+def recall(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+    """Find facts, one a line, each with its id."""
+    query = _text(arguments, "query", "dog")
+    found = list_memories(desk, ListMemories(q=query[:_LONGEST_QUERY], limit=_FOUND_AT_MOST)).items
+    if not found:
+        return Done(text=f'No memory fits "{query[:_LONGEST_QUERY]}". Try other words.')
+    return Done(text="\n".join(f"- {_line(memory.text, memory.id)}" for memory in found))
+
+
+def forget(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+    """Forget a fact."""
+    memory_id = _text(arguments, "memory_id", "mem_k3v9x2mq7a")
+    try:
+        remove_memory(desk, read(MemoryRef, {"memory_id": memory_id}))
+    except NotFound:
+        raise NotFound(f"There is no memory {memory_id}. Find its id with recall.") from None
+    return Done(text=f"Forgot {memory_id}.")
+
+
+def _text(arguments: Mapping[str, object], name: str, example: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise Invalid(f'{name} is missing. A correct call: {{"{name}": "{example}"}}', field=name, code="missing")
+    return value.strip()
+
+
+def _line(text: str, memory_id: str) -> str:
+    return f"{' '.join(text.split())} ({memory_id})"
+
+
+def _one_text(name: str, description: str) -> Mapping[str, object]:
+    return {
+        "type": "object",
+        "required": [name],
+        "properties": {name: {"type": "string", "description": description}},
+    }
+
+
+OFFERS: Mapping[str, Offer] = {
+    "remember": Offer(
+        name="remember",
+        description="Keep a lasting fact about the user for every conversation to come.",
+        parameters=_one_text("text", "One fact, as a whole sentence"),
+        deed=remember,
+    ),
+    "recall": Offer(
+        name="recall",
+        description="Search what you remember about the user, also from other conversations.",
+        parameters=_one_text("query", "A few words about it"),
+        deed=recall,
+    ),
+    "forget": Offer(
+        name="forget",
+        description="Forget a fact for good.",
+        parameters=_one_text("memory_id", "From recall, such as mem_k3v9x2mq7a"),
+        deed=forget,
+    ),
+}

@@ -1,0 +1,120 @@
+"""Tools inside real turns: which an agent gets, and that an effect and its step are one."""
+
+from behaviour.tools.talks import MakeTalk, Talk
+from homing.model.runs import Run
+from homing.model.turns import Step
+from homing.store import runs, steps
+from homing.testing import ScriptedModel, scripted_model, tool_call
+
+ADD = {"action": "add", "when": "every day at 9", "message": "look for fruit", "name": "fruit watch"}
+
+
+def offered(model: ScriptedModel) -> list[str]:
+    """Name the tools that the last call of the model could use."""
+    return [tool.name for tool in model.infos[-1].function_tools]
+
+
+def tool_steps(talk: Talk) -> list[Step]:
+    """Read the tool steps of the conversation's first turn."""
+    turn_id = talk.messages()[0].turn_id
+    assert turn_id
+    return [step for step in talk.world.write(lambda tx: steps.kept(tx, turn_id)) if step.kind == "tool"]
+
+
+def only_run(talk: Talk) -> Run:
+    """Read the one run of the conversation's first job."""
+    job = talk.jobs()[0]
+    [run] = talk.world.write(lambda tx: runs.listed(tx, user_id=job.user_id, job_id=job.id, limit=9))
+    return run
+
+
+async def test_a_tools_effect_its_step_and_its_card_are_one(open_talk: MakeTalk) -> None:
+    model = scripted_model([tool_call("schedule_task", ADD, call_id="call_1"), "Done."])
+    talk = open_talk("schedule_task", model=model)
+    closing = await talk.closing("look for fruit every morning")
+    [job] = talk.jobs()
+    [step] = tool_steps(talk)
+    assert (step.name, step.key, step.state, step.failed) == ("schedule_task", "call_1", "done", False)
+    assert step.result is not None
+    assert step.result.startswith(f'Added "fruit watch" ({job.id}): every day at 09:00 Europe/Berlin. Next: ')
+    assert closing.cards == [{"kind": "job", "job_id": job.id, "change": "added", "revision": 1}]
+    assert (job.origin_door, job.origin_turn_id) == ("tool", closing.turn_id)
+
+
+async def test_a_refusal_undoes_all_of_it_and_the_model_corrects_itself(open_talk: MakeTalk) -> None:
+    wrong = tool_call("schedule_task", {**ADD, "when": "soonish"})
+    model = scripted_model([wrong, tool_call("schedule_task", ADD), "Done."])
+    talk = open_talk("schedule_task", model=model)
+    closing = await talk.closing("look for fruit every morning")
+    refused, added = tool_steps(talk)
+    assert refused.failed
+    assert refused.result is not None
+    assert "'soonish' is not a time" in refused.result
+    assert 'Read: when = "soonish". A correct call: ' in refused.result
+    assert not added.failed
+    assert (len(talk.jobs()), len(closing.cards), closing.text) == (1, 1, "Done.")
+
+
+async def test_several_calls_in_one_answer_are_all_done(open_talk: MakeTalk) -> None:
+    calls = [tool_call("schedule_task", {**ADD, "name": name, "message": name}) for name in ("tea", "coffee", "juice")]
+    talk = open_talk("schedule_task", model=scripted_model([calls, "Done."]))
+    closing = await talk.closing("three of them")
+    assert sorted(job.name for job in talk.jobs()) == ["coffee", "juice", "tea"]
+    assert {card["job_id"] for card in closing.cards} == {job.id for job in talk.jobs()}
+
+
+async def test_an_agent_whose_tools_name_cron_gets_the_same_under_that_name(open_talk: MakeTalk) -> None:
+    model = scripted_model([tool_call("cron", ADD), "Done."])
+    talk = open_talk("cron", model=model)
+    await talk.closing("look for fruit every morning")
+    assert offered(model) == ["cron"]
+    assert len(talk.jobs()) == 1
+
+
+async def test_an_agent_gets_what_its_tools_name_and_the_scheduler_never_twice(open_talk: MakeTalk) -> None:
+    model = scripted_model()
+    await open_talk(model=model, key="web:none").closing("hello")
+    assert offered(model) == []
+    await open_talk("schedule_task", "cron", "recall", model=model, key="web:both").closing("hello")
+    assert offered(model) == ["schedule_task", "recall"]
+
+
+async def test_a_quiet_scheduled_turn_may_say_nothing(open_talk: MakeTalk) -> None:
+    model = scripted_model()
+    model.when("please add", tool_call("schedule_task", {**ADD, "quiet": True}), "Done.")
+    model.when("please start", tool_call("schedule_task", {"action": "run", "job_id": "fruit watch"}), "Running.")
+    model.when("look for fruit", tool_call("nothing_to_report", {"note": "no fruit"}), "")
+    talk = open_talk("schedule_task", model=model)
+    await talk.closing("please add")
+    assert offered(model) == ["schedule_task"]
+    await talk.closing("please start")
+    assert offered(model) == ["schedule_task", "nothing_to_report"]
+    assert (only_run(talk).state, only_run(talk).reason) == ("ok", "quiet")
+
+
+async def test_a_scheduled_turn_stops_its_own_job_but_adds_none_and_still_answers(open_talk: MakeTalk) -> None:
+    model = scripted_model()
+    model.when("please add", tool_call("schedule_task", ADD), "Done.")
+    model.when("please start", tool_call("schedule_task", {"action": "run", "job_id": "fruit watch"}), "Running.")
+    more = tool_call("schedule_task", {**ADD, "name": "more"})
+    model.when("look for fruit", [more, tool_call("schedule_task", {"action": "disable"})], "All bought.")
+    talk = open_talk("schedule_task", model=model)
+    await talk.closing("please add")
+    await talk.closing("please start")
+    [job] = talk.jobs()
+    assert (job.name, job.enabled) == ("fruit watch", False)
+    assert talk.messages()[-1].text == "All bought."
+    assert talk.messages()[-1].cards == [{"kind": "job", "job_id": job.id, "change": "disabled", "revision": 2}]
+    assert only_run(talk).state == "ok"
+
+
+async def test_an_isolated_turn_belongs_to_the_conversation_it_reports_to(open_talk: MakeTalk) -> None:
+    model = scripted_model()
+    model.when("please add", tool_call("schedule_task", {**ADD, "isolated": True, "may_schedule": True}), "Done.")
+    model.when("please start", tool_call("schedule_task", {"action": "run", "job_id": "fruit watch"}), "Running.")
+    model.when("look for fruit", tool_call("schedule_task", {**ADD, "name": "more", "message": "other"}), "Bought.")
+    talk = open_talk("schedule_task", model=model)
+    await talk.closing("please add")
+    await talk.closing("please start")
+    await talk.work(only_run(talk).lane_id)
+    assert [job.name for job in talk.jobs()] == ["fruit watch", "more"]
