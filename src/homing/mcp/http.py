@@ -1,0 +1,60 @@
+"""Streamable HTTP at /mcp. Nothing is kept between two requests: each brings its proof and names its session."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from homing.mcp.doorway import make_server
+from homing.mcp.here import Closed, Here
+from homing.model.errors import Malformed
+from homing.model.people import Caller
+from homing.operations.desk import House
+from homing.store import Store
+
+MAX_BODY = 1_048_576
+
+Admit = Callable[[Request], Awaitable[Caller]]
+"""Find out who asks, and that they may; else a refusal."""
+
+
+def make_mcp_app(*, store: Store, house: House, admit: Admit, closed: Closed) -> ASGIApp:
+    """Make what stands at /mcp; it needs no lifespan. The app around it checks the Host and answers what is refused."""
+    return _SideDoor(store, house, admit, closed)
+
+
+class _SideDoor:
+    # An object, because a router takes a function for something that returns its response.
+    def __init__(self, store: Store, house: House, admit: Admit, closed: Closed) -> None:
+        self._store = store
+        self._house = house
+        self._admit = admit
+        self._closed = closed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            # No stream of ours stays open, and no session is there to be ended.
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        caller = replace(await self._admit(request), door="mcp")
+        here = Here(store=self._store, house=self._house, caller=caller, every=_wants_all(request), closed=self._closed)
+        # A manager of one request: what it would keep between requests is exactly what we do not want kept.
+        manager = StreamableHTTPSessionManager(
+            app=make_server(here, self._house.version),
+            stateless=True,
+            json_response=True,
+            max_request_body_size=MAX_BODY,
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+def _wants_all(request: Request) -> bool:
+    tools = request.query_params.get("tools")
+    if tools not in (None, "all"):
+        raise Malformed("tools is all, or left out: then there are three.")
+    return tools == "all"

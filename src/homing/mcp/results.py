@@ -1,0 +1,35 @@
+"""How answers and refusals look to an MCP client: words for the model, and the same as an object for programs."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+
+from homing.model.errors import Invalid, Refused
+
+
+def said(text: str) -> CallToolResult:
+    """Answer in plain words."""
+    return CallToolResult(content=[TextContent(text=text)])
+
+
+def shown(text: str, answer: dict[str, Any]) -> CallToolResult:
+    """Answer with an object, and its JSON for those who read text only."""
+    return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+
+
+def refused(refusal: Refused) -> CallToolResult:
+    """Tell a model what to do differently."""
+    errors = [asdict(error) for error in refusal.errors] if isinstance(refusal, Invalid) else []
+    return failed(refusal.code, refusal.detail, dict(refusal.extra) | {"errors": errors})
+
+
+def failed(code: str, detail: str, more: dict[str, Any] | None = None) -> CallToolResult:
+    """Tell that nothing was done, as a problem is told at the front door."""
+    problem = (more or {"errors": []}) | {"type": f"/problems/{code}", "code": code, "detail": detail}
+    return CallToolResult(content=[TextContent(text=detail)], structured_content=problem, is_error=True)
+
+
+def beside(result: CallToolResult, note: str) -> CallToolResult:
+    """Say something beside an answer, which itself stays as it is."""
+    return result.model_copy(update={"content": [*result.content, TextContent(text=note)]})
