@@ -12,16 +12,22 @@ from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
 
+# A warning need not look further back than this.
+_LATEST = 200
+
 
 def same_message(tx: Tx, session_id: int, message: str, *, but: str) -> list[str]:
-    """Name other living, enabled jobs of a session that say the same."""
+    """Name other living, enabled jobs that say the same, among those of a session that changed last."""
     c = t.job.c
-    rows = tx.rows(
-        sa.select(c.name)
-        .where(c.session_id == session_id, c.message == message, c.enabled, c.removed_at.is_(None), c.id != but)
-        .limit(3)
+    latest = (
+        sa.select(c.id, c.name, c.message, c.enabled, c.removed_at)
+        .where(c.session_id == session_id)
+        .order_by(c.rev.desc())
+        .limit(_LATEST)
+        .subquery()
     )
-    return [name for (name,) in rows]
+    same = (latest.c.message == message, latest.c.enabled, latest.c.removed_at.is_(None), latest.c.id != but)
+    return [name for (name,) in tx.rows(sa.select(latest.c.name).where(*same).limit(3))]
 
 
 def _undelivered() -> sa.ColumnElement[bool]:
@@ -161,10 +167,12 @@ def count_bound(tx: Tx, session_ids: Collection[int]) -> dict[int, tuple[int, in
 
 
 def count_by_status(tx: Tx, user_id: str | None) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for status in ("active", "paused", "attention", "done"):
-        where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system", status_condition(status)]
-        if user_id is not None:
-            where.append(t.job.c.user_id == user_id)
-        counts[status] = tx.rows(sa.select(sa.func.count()).select_from(t.job).where(*where))[0][0]
-    return counts
+    """Count living jobs by status, in one look."""
+    names = ("paused", "done", "attention")
+    status = sa.case(*((status_condition(name), name) for name in names), else_="active").label("status")
+    where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system"]
+    if user_id is not None:
+        where.append(t.job.c.user_id == user_id)
+    found = sa.select(status).where(*where).subquery()
+    rows = tx.rows(sa.select(found.c.status, sa.func.count()).group_by(found.c.status))
+    return dict.fromkeys(("active", *names), 0) | {str(name): int(count) for name, count in rows}
