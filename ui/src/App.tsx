@@ -10,6 +10,7 @@ import { ChatPage } from "./chat/ChatPage";
 import { Frame } from "./Frame";
 import { useKeyboard } from "./keyboard";
 import { Blank, Loading } from "./parts/Blank";
+import { Net } from "./parts/Net";
 import { TipProvider } from "./parts/Tip";
 import { Toasts, complain } from "./parts/toasts";
 import { Link, navigate, usePath } from "./router";
@@ -53,7 +54,15 @@ function SignedIn({ path }: { path: string }) {
     };
   }, [client]);
 
-  return <Frame>{ready && <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>}</Frame>;
+  return (
+    <Frame>
+      {ready && (
+        <Net on={path}>
+          <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>
+        </Net>
+      )}
+    </Frame>
+  );
 }
 
 const PATIENCE_MS = 700;

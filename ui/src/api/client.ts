@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 
   get fields(): FieldError[] {
-    return this.problem.errors ?? [];
+    return this.problem.errors;
   }
 }
 
@@ -63,7 +63,7 @@ function asProblem(error: unknown, response: Response): Problem {
   if (error && typeof error === "object" && "code" in error) return { ...(error as Problem), status: response.status };
   const gateway = response.status === 502 || response.status === 503 || response.status === 504;
   const detail = gateway ? "The server is not ready yet. Try again in a moment." : `The server answered ${response.status} without saying why.`;
-  return { type: "about:blank", code: gateway ? "not_ready" : "internal", title: response.statusText, status: response.status, detail };
+  return { type: "about:blank", code: gateway ? "not_ready" : "internal", title: response.statusText, status: response.status, detail, errors: [], request_id: response.headers.get("X-Request-Id") ?? "" };
 }
 
 /** Random, and also there on plain http in a home network, where crypto.randomUUID is not. */

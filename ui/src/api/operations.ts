@@ -1,71 +1,70 @@
 // The server's operations under the server's names, one function each.
 import { answer, api } from "./client";
-import type { JobDraft, Schedule } from "./types";
+import type { DeliveryState, Job, JobDraft, JobPatch, JobStatus, Message, Page, Run, RunState, ScheduleDraft } from "./types";
 
 const LIST = 50;
+const WHOLE = 200;
 
-export const getStatus = () => answer(api.GET("/api/status", at({})));
-export const getMe = () => answer(api.GET("/api/me", at({})));
-export const updateMe = (body: { timezone?: string; name?: string }) => answer(api.PATCH("/api/me", { ...at({}), body }));
-export const listAgents = () => answer(api.GET("/api/agents", at({})));
+type Paging = { cursor?: string; limit?: number };
+const query = <Q extends Paging>(asked: Q) => ({ params: { query: { limit: LIST, ...asked } } });
+const byId = (id: string) => ({ params: { path: { id } } });
+const byKey = (key: string) => ({ params: { path: { key } } });
 
-export const signIn = (body: { code?: string; token?: string }) => answer(api.POST("/api/auth/sign-in", { ...at({}), body }));
-export const signOut = () => answer(api.POST("/api/auth/sign-out", at({})));
+export const getStatus = () => answer(api.GET("/api/status"));
+export const getMe = () => answer(api.GET("/api/me"));
+export const updateMe = (body: { timezone?: string }) => answer(api.PATCH("/api/me", { body }));
 
-export const listTokens = () => answer(api.GET("/api/tokens", at({}, { limit: 200 })));
-export const createToken = (body: { expires?: string }) => answer(api.POST("/api/tokens", { ...at({}), body }));
-export const revokeToken = (id: string) => answer(api.DELETE("/api/tokens/{id}", at({ id })));
+export const signIn = (body: { code?: string; token?: string }) => answer(api.POST("/api/auth/sign-in", { body }));
+export const signOut = () => answer(api.POST("/api/auth/sign-out"));
 
-export const listSessions = (query: { q?: string; channel?: string; cursor?: string; limit?: number }) =>
-  answer(api.GET("/api/sessions", at({}, { limit: LIST, ...query })));
-export const addSession = (body: { key?: string; title?: string; timezone?: string }) => answer(api.POST("/api/sessions", { ...at({}), body }));
-export const getSession = (key: string) => answer(api.GET("/api/sessions/{key}", at({ key })));
+export const listTokens = () => answer(api.GET("/api/tokens", query({ limit: WHOLE })));
+export const createToken = () => answer(api.POST("/api/tokens", { body: {} }));
+export const revokeToken = (id: string) => answer(api.DELETE("/api/tokens/{id}", byId(id)));
+
+export const listSessions = (asked: Paging & { q?: string }) => answer(api.GET("/api/sessions", query(asked)));
+export const addSession = (body: { title?: string; timezone?: string }) => answer(api.POST("/api/sessions", { body }));
+export const getSession = (key: string) => answer(api.GET("/api/sessions/{key}", byKey(key)));
 export const updateSession = (key: string, body: { title?: string | null; timezone?: string; addresses?: string[]; revision?: number }) =>
-  answer(api.PATCH("/api/sessions/{key}", { ...at({ key }), body }));
+  answer(api.PATCH("/api/sessions/{key}", { ...byKey(key), body }));
 export const deleteSession = (key: string, withAutomations: boolean) =>
-  answer(api.DELETE("/api/sessions/{key}", at({ key }, withAutomations ? { delete_automations: true } : {})));
+  answer(api.DELETE("/api/sessions/{key}", { params: { path: { key }, query: { delete_automations: withAutomations } } }));
 
-export const sendMessage = (key: string, body: { text: string; mode?: "inject" | "queue" }, idempotencyKey: string) =>
+export const sendMessage = (key: string, body: { text: string; mode: "inject" | "queue" }, idempotencyKey: string) =>
   answer(api.POST("/api/sessions/{key}/messages", { params: { path: { key }, header: { "Idempotency-Key": idempotencyKey } }, body }));
-export const listMessages = (key: string, query: { after?: number; cursor?: string; limit?: number }) =>
-  answer(api.GET("/api/sessions/{key}/messages", at({ key }, { limit: LIST, ...query })));
-export const cancelTurn = (key: string, turnId?: string) =>
-  answer(api.POST("/api/sessions/{key}/cancel", { ...at({ key }), body: turnId ? { turn_id: turnId } : {} }));
-export const testAddress = (key: string, address: string) => answer(api.POST("/api/sessions/{key}/test", { ...at({ key }), body: { address } }));
+export const listMessages = (key: string, asked: Paging & { after?: number }) =>
+  answer(api.GET("/api/sessions/{key}/messages", { params: { path: { key }, query: { limit: LIST, ...asked } } })) as Promise<Page<Message>>;
+export const cancelTurn = (key: string, turnId?: string) => answer(api.POST("/api/sessions/{key}/cancel", { ...byKey(key), body: { turn_id: turnId } }));
+export const testAddress = (key: string, address: string) => answer(api.POST("/api/sessions/{key}/test", { ...byKey(key), body: { address } }));
 
-export const listWebhooks = () => answer(api.GET("/api/webhooks", at({}, { limit: 200 })));
-export const addWebhook = (url: string) => answer(api.POST("/api/webhooks", { ...at({}), body: { url } }));
-export const removeWebhook = (id: string) => answer(api.DELETE("/api/webhooks/{id}", at({ id })));
+export const listWebhooks = () => answer(api.GET("/api/webhooks", query({ limit: WHOLE })));
+export const addWebhook = (url: string) => answer(api.POST("/api/webhooks", { body: { url } }));
+export const removeWebhook = (id: string) => answer(api.DELETE("/api/webhooks/{id}", byId(id)));
 
-export type JobFilter = { session_key?: string; enabled?: boolean; status?: string; q?: string; sort?: string; recent?: number };
-export const listJobs = (query: JobFilter & { cursor?: string; limit?: number }) => answer(api.GET("/api/jobs", at({}, { limit: LIST, ...query })));
-export const getJob = (id: string) => answer(api.GET("/api/jobs/{id}", at({ id }, {})));
-export const addJob = (body: JobDraft) => answer(api.POST("/api/jobs", { ...at({}), body }));
-export const updateJob = (id: string, body: JobDraft) => answer(api.PATCH("/api/jobs/{id}", { ...at({ id }), body }));
-export const removeJob = (id: string) => answer(api.DELETE("/api/jobs/{id}", at({ id })));
-export const enableJob = (id: string) => answer(api.POST("/api/jobs/{id}/enable", at({ id })));
-export const disableJob = (id: string) => answer(api.POST("/api/jobs/{id}/disable", { ...at({ id }), body: {} }));
-export const skipJob = (id: string) => answer(api.POST("/api/jobs/{id}/skip", { ...at({ id }), body: { count: 1 } }));
-export const undoJob = (id: string, revision: number) => answer(api.POST("/api/jobs/{id}/undo", { ...at({ id }), body: { revision } }));
-export const runJob = (id: string) => answer(api.POST("/api/jobs/{id}/run", at({ id })));
-export const whyJob = (id: string, instant?: string) => answer(api.GET("/api/jobs/{id}/why", at({ id }, instant ? { at: instant } : {})));
+export type JobSort = "next" | "name" | "updated" | "last";
+export type JobFilter = { session_key?: string; status?: JobStatus; q?: string; sort?: JobSort; recent?: number };
+export const listJobs = (asked: JobFilter & Paging) => answer(api.GET("/api/jobs", query(asked)));
+export const getJob = (id: string) => answer(api.GET("/api/jobs/{id}", byId(id)));
+export const addJob = (body: JobDraft): Promise<Job> => answer(api.POST("/api/jobs", { body }));
+export const updateJob = (id: string, body: JobPatch) => answer(api.PATCH("/api/jobs/{id}", { ...byId(id), body }));
+export const removeJob = (id: string) => answer(api.DELETE("/api/jobs/{id}", byId(id)));
+export const enableJob = (id: string) => answer(api.POST("/api/jobs/{id}/enable", byId(id)));
+export const disableJob = (id: string) => answer(api.POST("/api/jobs/{id}/disable", { ...byId(id), body: {} }));
+export const skipJob = (id: string) => answer(api.POST("/api/jobs/{id}/skip", { ...byId(id), body: { count: 1 } }));
+export const undoJob = (id: string, revision: number) => answer(api.POST("/api/jobs/{id}/undo", { ...byId(id), body: { revision } }));
+export const runJob = (id: string) => answer(api.POST("/api/jobs/{id}/run", byId(id)));
+export const whyJob = (id: string, at?: string) => answer(api.GET("/api/jobs/{id}/why", { params: { path: { id }, query: { at } } }));
 
-export type RunFilter = { job_id?: string; session_key?: string; state?: string; from?: string; to?: string };
-export const listRuns = (query: RunFilter & { cursor?: string; limit?: number }) => answer(api.GET("/api/runs", at({}, { limit: LIST, ...query })));
-export const getRun = (id: string) => answer(api.GET("/api/runs/{id}", at({ id })));
-export const cancelRun = (id: string) => answer(api.POST("/api/runs/{id}/cancel", at({ id })));
-export const listUpcoming = (from: string, to: string) => answer(api.GET("/api/upcoming", at({}, { from, to })));
+export type RunFilter = { job_id?: string; session_key?: string; state?: RunState; from?: string; to?: string };
+export const listRuns = (asked: RunFilter & Paging) => answer(api.GET("/api/runs", query(asked)));
+export const getRun = (id: string): Promise<Run> => answer(api.GET("/api/runs/{id}", byId(id)));
+export const cancelRun = (id: string) => answer(api.POST("/api/runs/{id}/cancel", byId(id)));
+export const listUpcoming = (from: string, to: string) => answer(api.GET("/api/upcoming", { params: { query: { from, to } } }));
 
-export const previewSchedule = (body: { when?: string; schedule?: Schedule; timezone?: string; count?: number; after?: string }) =>
-  answer(api.POST("/api/schedules/preview", { ...at({}), body }));
+export type PreviewAsk = { when?: string; schedule?: ScheduleDraft; timezone?: string; count?: number; after?: string };
+export const previewSchedule = (body: PreviewAsk) => answer(api.POST("/api/schedules/preview", { body }));
 
-export const listDeliveries = (query: { state?: string; session_key?: string; cursor?: string; limit?: number }) =>
-  answer(api.GET("/api/deliveries", at({}, { limit: LIST, ...query })));
-export const retryDelivery = (id: string) => answer(api.POST("/api/deliveries/{id}/retry", at({ id })));
+export const listDeliveries = (asked: { state?: DeliveryState } & Paging) => answer(api.GET("/api/deliveries", query(asked)));
+export const retryDelivery = (id: string) => answer(api.POST("/api/deliveries/{id}/retry", byId(id)));
 
-export const listMemories = (q?: string) => answer(api.GET("/api/memories", at({}, { limit: LIST, ...(q ? { q } : {}) })));
-export const removeMemory = (id: string) => answer(api.DELETE("/api/memories/{id}", at({ id })));
-
-function at<P, Q = Record<never, never>>(path: P, query?: Q) {
-  return { params: { path, query } };
-}
+export const listMemories = () => answer(api.GET("/api/memories", query({})));
+export const removeMemory = (id: string) => answer(api.DELETE("/api/memories/{id}", byId(id)));

@@ -2,7 +2,7 @@
 import { type QueryClient, keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Transcript, keys, merge } from "./cache";
 import * as ops from "./operations";
-import type { Job, Message, Page, Run } from "./types";
+import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
 export const useStatus = () => useQuery({ queryKey: keys.status, queryFn: ops.getStatus });
 export const useMe = () => useQuery({ queryKey: keys.me, queryFn: ops.getMe });
@@ -51,7 +51,7 @@ export const useRun = (id: string) => useQuery({ queryKey: keys.run(id), queryFn
 export const useWhy = (id: string, at?: string) => useQuery({ queryKey: ["why", id, at ?? ""], queryFn: () => ops.whyJob(id, at) });
 export const useUpcoming = (from: string, to: string) => useQuery({ queryKey: ["upcoming", from, to], queryFn: () => ops.listUpcoming(from, to), placeholderData: keepPreviousData });
 
-export const useDeliveries = (state: string) =>
+export const useDeliveries = (state: DeliveryState | "") =>
   useInfiniteQuery({
     queryKey: [...keys.deliveries, state],
     queryFn: ({ pageParam }) => ops.listDeliveries({ ...(state ? { state } : {}), cursor: pageParam }),
@@ -74,7 +74,7 @@ async function readTranscript(client: QueryClient, key: string): Promise<Transcr
   const newest = await ops.listMessages(key, {});
   // Read after the answer: the stream may have placed messages while it was on its way.
   const have = client.getQueryData<Transcript>(keys.messages(key));
-  if (!have || have.items.length === 0) return { items: newest.items, older: newest.next_cursor };
+  if (!have || have.items.length === 0) return { items: newest.items, older: newest.next_cursor ?? null };
   const missed = await readMissed(key, have.items.at(-1)?.seq ?? 0, newest.items[0]?.seq ?? 0);
   return { items: merge(have.items, [...missed, ...newest.items]), older: have.older };
 }
@@ -95,7 +95,7 @@ export async function loadOlder(client: QueryClient, key: string): Promise<void>
   const have = client.getQueryData<Transcript>(keys.messages(key));
   if (!have?.older) return;
   const page = await ops.listMessages(key, { cursor: have.older });
-  client.setQueryData<Transcript>(keys.messages(key), (data) => data && { items: merge(page.items, data.items), older: page.next_cursor });
+  client.setQueryData<Transcript>(keys.messages(key), (data) => data && { items: merge(page.items, data.items), older: page.next_cursor ?? null });
 }
 
 export const flat = <T,>(data: { pages: Page<T>[] } | undefined): T[] => data?.pages.flatMap((page) => page.items) ?? [];

@@ -1,6 +1,5 @@
 // One automation, whole: when, what, how it went, why it did not, and who made it.
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
 import { Refusal } from "../api/client";
 import { listMessages, previewSchedule } from "../api/operations";
 import { useJob, useSession } from "../api/queries";
@@ -10,6 +9,7 @@ import { Blank, Failed, Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
+import { useTitle } from "../parts/useTitle";
 import { doorWord, jobStatusWord, payloadWord, plural, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
@@ -21,9 +21,7 @@ import { Why } from "./Why";
 
 export default function AutomationPage({ jobId }: { jobId: string }) {
   const { data: job, error, isPending, refetch } = useJob(jobId);
-  useEffect(() => {
-    document.title = job ? `${job.name} · Homing` : "Homing";
-  }, [job]);
+  useTitle(job?.name);
   if (isPending)
     return (
       <div className="page">
@@ -94,9 +92,11 @@ function Head({ job }: { job: Job }) {
               <button type="button" className="button" disabled={active !== null} onClick={() => void runNow(job)}>
                 Run now
               </button>
-              <button type="button" className="button" onClick={() => void (job.enabled ? pause(job) : resume(job))}>
-                {job.enabled ? "Pause" : "Resume"}
-              </button>
+              {job.status !== "done" && (
+                <button type="button" className="button" onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+                  {job.enabled ? "Pause" : "Resume"}
+                </button>
+              )}
               <Link to={pathTo.editJob(job.id)} className="button">
                 Edit
               </Link>
@@ -235,7 +235,7 @@ function Origin({ job, zone }: { job: Job; zone: string }) {
       </h2>
       <Facts>
         <Fact name="Made by">
-          {doorWord[job.origin.door]}
+          {doorWord[job.origin.door] ?? job.origin.door}
           {job.origin.turn_id && <OriginLink sessionKey={job.session_key} turnId={job.origin.turn_id} />}
         </Fact>
         <Fact name="Made">

@@ -1,7 +1,8 @@
 // All automations: what they do, how they fared, when they come next.
 import { memo } from "react";
 import { flat, useJobs, useSessions, useStatus } from "../api/queries";
-import type { Job, JobStatus, Session } from "../api/types";
+import type { JobSort } from "../api/operations";
+import type { Job, JobStatus, RunState, Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
@@ -9,8 +10,9 @@ import { More } from "../parts/More";
 import { Search } from "../parts/Search";
 import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
+import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
-import { jobStatusWord, outcomeOf, titleOf } from "../parts/words";
+import { jobStatusWord, runStateWord, titleOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -18,7 +20,7 @@ import { useJobActions } from "./actions";
 import { JobMenu } from "./JobMenu";
 
 const statuses: JobStatus[] = ["active", "attention", "paused", "done"];
-const sorts: [value: string, name: string][] = [
+const sorts: [value: JobSort, name: string][] = [
   ["next", "Next run"],
   ["last", "Last run"],
   ["name", "Name"],
@@ -26,10 +28,11 @@ const sorts: [value: string, name: string][] = [
 ];
 
 export default function AutomationsPage() {
+  useTitle("Automations");
   const search = useSearch();
-  const status = search.get("status") ?? "";
+  const status = statuses.find((one) => one === search.get("status")) ?? "";
   const q = search.get("q") ?? "";
-  const sort = search.get("sort") ?? "next";
+  const sort = sorts.find(([value]) => value === search.get("sort"))?.[0] ?? "next";
   const sessionKey = search.get("session") ?? "";
   const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
   const jobs = flat(list.data).filter((job) => status === "" || job.status === status);
@@ -146,7 +149,7 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
 
 function RowToggle({ job }: { job: Job }) {
   const { pause, resume } = useJobActions();
-  if (job.kind === "system") return null;
+  if (job.kind === "system" || job.status === "done") return null;
   return (
     <Tip text={job.enabled ? "Pause" : "Resume"}>
       <button type="button" className="icon-button" aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`} onClick={() => void (job.enabled ? pause(job) : resume(job))}>
@@ -171,7 +174,7 @@ function NextRun({ job, zone }: { job: Job; zone: string }) {
 function LastRun({ job, zone }: { job: Job; zone: string }) {
   const { last_run_at: at, last_status: status, last_duration_ms: took, last_run_id: id } = job.state;
   if (!at || !status) return <span className="text-mute">Never ran</span>;
-  const word = outcomeOf({ state: status, reason: null });
+  const word = runStateWord[status as RunState] ?? status;
   return (
     <span className="flex flex-wrap gap-x-2 lg:flex-col">
       <Relative at={at} zone={zone} />

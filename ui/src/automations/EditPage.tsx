@@ -9,6 +9,7 @@ import type { FieldError, Job, JobDraft, Session } from "../api/types";
 import { Failed, Loading } from "../parts/Blank";
 import { Icon } from "../parts/Icon";
 import { toast } from "../parts/toasts";
+import { useTitle } from "../parts/useTitle";
 import { Link, navigate, pathTo, useSearch } from "../router";
 import { nowMs } from "../time/clock";
 import { type Draft, draftOf, emptyDraft, emptyWhen, showIn } from "./draft";
@@ -46,6 +47,7 @@ const Wait = () => (
 );
 
 function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean; zone: string; sessionKey: string }) {
+  useTitle(edit ? "Edit automation" : "New automation");
   const client = useQueryClient();
   const sessions = flat(useSessions("").data);
   const [draft, setDraft] = useState<Draft>(() => (job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey)));

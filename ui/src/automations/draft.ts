@@ -1,5 +1,5 @@
 // The form's own picture of a schedule, and its two-way translation to the server's.
-import type { Job, Payload, Schedule } from "../api/types";
+import type { Job, Payload, Schedule, ScheduleDraft } from "../api/types";
 import { dateKey, partsOf, two } from "../time/format";
 
 export type Tab = "at" | "every" | "days" | "cron";
@@ -94,7 +94,7 @@ export function draftOf(job: Job): Draft {
 }
 
 /** What the tabs say, as the server reads it. */
-export function scheduleOf(when: When): Schedule {
+export function scheduleOf(when: When): ScheduleDraft {
   const tz = when.zone;
   switch (when.tab) {
     case "at":

@@ -6,6 +6,7 @@ import type { Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Sheet } from "../parts/Sheet";
 import { useMedia } from "../parts/useMedia";
+import { useTitle } from "../parts/useTitle";
 import { titleOf } from "../parts/words";
 import { Link, navigate, pathTo, useSearch } from "../router";
 import { ChatHead } from "./ChatHead";
@@ -70,7 +71,7 @@ function Conversation({ sessionKey }: { sessionKey: string }) {
   useEffect(() => {
     if (session.isSuccess) localStorage.setItem("homing.last", sessionKey);
   }, [session.isSuccess, sessionKey]);
-  useTitle(session.data);
+  useTitle(session.data && titleOf(session.data));
 
   if (session.isPending) return <Waiting />;
   if (session.error instanceof Refusal && session.error.status === 404) return <Gone />;
@@ -160,9 +161,3 @@ function Gone() {
   );
 }
 
-function useTitle(session: Session | undefined) {
-  useEffect(() => {
-    document.title = session ? `${titleOf(session)} · Homing` : "Homing";
-    return () => void (document.title = "Homing");
-  }, [session]);
-}

@@ -58,15 +58,17 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
           <summary className="text-mute hover:text-ink">{job.payload.kind === "reminder" ? "Exact words" : "Exact prompt"}</summary>
           <p className="mt-1 whitespace-pre-wrap [overflow-wrap:anywhere]">{job.payload.message}</p>
         </details>
-        {undoRevision === null && <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door]}</p>}
+        {undoRevision === null && <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>}
       </div>
       <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1">
         <Link to={pathTo.editJob(job.id)} className="button" data-look="plain">
           <Icon name="pencil" size={15} /> Edit
         </Link>
-        <button type="button" className="button" data-look="plain" onClick={() => void (job.enabled ? pause(job) : resume(job))}>
-          <Icon name={job.enabled ? "pause" : "play"} size={15} /> {job.enabled ? "Pause" : "Resume"}
-        </button>
+        {job.status !== "done" && (
+          <button type="button" className="button" data-look="plain" onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+            <Icon name={job.enabled ? "pause" : "play"} size={15} /> {job.enabled ? "Pause" : "Resume"}
+          </button>
+        )}
         {undoable && (
           <button type="button" className="button" data-look="plain" onClick={() => void undoChange(job.id, undoRevision, job.name)}>
             <Icon name="undo" size={15} /> Undo

@@ -34,14 +34,15 @@ export const MessageView = memo(function MessageView({ message, zone, follows, c
 
 function Body({ message, zone, follows }: { message: Message; zone: string; follows: boolean }) {
   if (message.kind === "note") return <NoteBody message={message} />;
-  if (message.kind === "report") return <ReportBody message={message} />;
+  if (message.kind === "report" && message.role === "user") return <ReportBody message={message} />;
   if (message.role === "user") return message.kind === "scheduled" || message.meta.cron_turn ? <OpeningBody message={message} zone={zone} /> : <PersonBody text={message.text} />;
   return (
     <div>
       <span className="sr-only">Agent: </span>
       {message.kind === "reminder" && <Chip icon="bell" message={message} word="Reminder" />}
       {message.kind === "scheduled" && !follows && <Chip icon="clock" message={message} word="Scheduled" />}
-      <Markdown text={message.text} />
+      {message.kind === "report" && !follows && <Chip icon="report" message={message} word="After a report" />}
+      {message.meta.outcome === "failed" || message.meta.outcome === "cancelled" ? <Unfinished message={message} /> : <Markdown text={message.text} />}
     </div>
   );
 }
@@ -84,6 +85,17 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
         )}
       </p>
       <p className="mt-0.5 line-clamp-3 text-[0.93rem] whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">{askedOf(message)}</p>
+    </div>
+  );
+}
+
+/** A closing without an answer: the short line the server gave, under the outcome's own sign. */
+function Unfinished({ message }: { message: Message }) {
+  const failed = message.meta.outcome === "failed";
+  return (
+    <div className={`flex gap-2.5 ${failed ? "" : "text-mute"}`}>
+      <Glyph shape={failed ? "error" : "cancelled"} label={failed ? "Failed" : "Cancelled"} className="mt-[0.4rem]" />
+      <Markdown text={message.text} />
     </div>
   );
 }
@@ -153,24 +165,20 @@ function NoteBody({ message }: { message: Message }) {
   );
 }
 
-/** Checks that had nothing to tell, in one line: it counts them and keeps the last time. */
+/** Checks that had nothing to tell, in one line. The newest counts those before it. */
 export function QuietLine({ messages, zone }: { messages: Message[]; zone: string }) {
   const [open, setOpen] = useState(false);
   const last = messages.at(-1);
   if (!last) return null;
-  const at = Date.parse(last.created_at);
   return (
     <Line at={last.created_at} zone={zone} seq={last.seq}>
       <div className="text-[0.93rem] text-mute">
         <button type="button" className="flex items-center gap-2 text-left hover:text-ink" aria-expanded={open} onClick={() => setOpen(!open)}>
           <Icon name="check" size={15} />
-          {messages.length === 1 ? (
-            <span>{last.text}</span>
-          ) : (
-            <span>
-              {last.meta.cron_job_name ?? "Automation"}: checked {plural(messages.length, "time")}, no news, last {clockOf(at, zone)} <Zone name={zone} short />
-            </span>
-          )}
+          <span>
+            {last.meta.cron_job_name ? `${last.meta.cron_job_name}: ` : ""}
+            {last.text}
+          </span>
         </button>
         {open && (
           <ul className="mt-1 ml-6">

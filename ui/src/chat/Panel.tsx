@@ -54,7 +54,7 @@ function PanelRow({ job }: { job: Job }) {
           )}
         </p>
       </div>
-      {job.kind !== "system" && (
+      {job.kind !== "system" && job.status !== "done" && (
         <Tip text={job.enabled ? "Pause" : "Resume"} side="left">
           <button type="button" className="icon-button" aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`} onClick={() => void (job.enabled ? pause(job) : resume(job))}>
             <Icon name={job.enabled ? "pause" : "play"} size={16} />

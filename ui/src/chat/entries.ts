@@ -11,6 +11,7 @@ export type Entry =
 export function entriesOf(messages: Message[], jobs: Job[], zone: string, complete: boolean): Entry[] {
   const entries: Entry[] = [];
   const strays = strayJobs(messages, jobs, complete);
+  const quietTurns = new Set(messages.filter((message) => message.kind === "status").map((message) => message.turn_id));
   let day = "";
   let next = 0;
 
@@ -29,6 +30,8 @@ export function entriesOf(messages: Message[], jobs: Job[], zone: string, comple
   }
 
   for (const [index, message] of messages.entries()) {
+    // A quiet check has no opening: the server folds it away once the check had nothing to tell.
+    if (message.kind !== "status" && message.turn_id !== null && quietTurns.has(message.turn_id)) continue;
     const at = Date.parse(message.created_at);
     straysUntil(at);
     const last = entries.at(-1);

@@ -56,7 +56,7 @@ export function drop(key: string, ids: ReadonlySet<string>) {
 async function carry(key: string, { id, text, mode }: Outgoing): Promise<boolean> {
   try {
     const taken = await sendMessage(key, { text, mode }, id);
-    change(key, id, { state: "taken", inboundId: taken.inbound_id, will: taken.will });
+    change(key, id, { state: "taken", inboundId: taken.inbound_id, will: "will" in taken ? taken.will : "start" });
     return true;
   } catch (error) {
     change(key, id, { state: "refused", error: sentenceOf(error) });

@@ -4,16 +4,17 @@ import { useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
 import { flat, useDeliveries, useMyZone, useStatus } from "../api/queries";
-import type { Delivery } from "../api/types";
+import type { Delivery, DeliveryState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfDelivery } from "../parts/Glyph";
 import { More } from "../parts/More";
+import { useTitle } from "../parts/useTitle";
 import { complain, toast } from "../parts/toasts";
 import { plural } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { Relative, Stamp } from "../time/Time";
 
-const tabs: [state: string, name: string][] = [
+const tabs: [state: DeliveryState | "", name: string][] = [
   ["", "All"],
   ["pending", "On the way"],
   ["dead", "Undelivered"],
@@ -21,7 +22,9 @@ const tabs: [state: string, name: string][] = [
 ];
 
 export default function DeliveriesPage() {
-  const state = useSearch().get("state") ?? "";
+  useTitle("Deliveries");
+  const asked = useSearch().get("state");
+  const state = tabs.find(([value]) => value === asked)?.[0] ?? "";
   const list = useDeliveries(state);
   const counts = useStatus().data?.deliveries;
   const deliveries = flat(list.data).filter((delivery) => state === "" || delivery.state === state);

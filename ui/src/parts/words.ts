@@ -40,7 +40,7 @@ export function outcomeOf(run: { state: RunState; reason: string | null }): stri
 
 export const triggerWord: Record<Run["trigger"], string> = { timer: "On schedule", catch_up: "Caught up", manual: "Run now", retry: "Tried again" };
 
-export const doorWord: Record<Job["origin"]["door"], string> = {
+export const doorWord: Record<string, string> = {
   tool: "the agent, in conversation",
   api: "the HTTP API",
   cli: "the command line",

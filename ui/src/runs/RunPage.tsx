@@ -1,6 +1,6 @@
 // One run, with everything on record: its way, its prompt as rendered, what was said, each step, the error, the deliveries.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { placeRun } from "../api/cache";
 import { Refusal, sentenceOf } from "../api/client";
 import { cancelRun, listMessages } from "../api/operations";
@@ -12,6 +12,7 @@ import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { complain, toast } from "../parts/toasts";
+import { useTitle } from "../parts/useTitle";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, stampOf } from "../time/format";
@@ -21,9 +22,7 @@ import { Journey } from "./Journey";
 
 export default function RunPage({ runId }: { runId: string }) {
   const { data: run, error, isPending, refetch } = useRun(runId);
-  useEffect(() => {
-    document.title = run ? `${run.job_name}, run · Homing` : "Homing";
-  }, [run]);
+  useTitle(run && `Run of ${run.job_name}`);
   if (isPending)
     return (
       <div className="page">

@@ -5,7 +5,7 @@ import { placeDelivery, placeSession } from "../api/cache";
 import { sentenceOf } from "../api/client";
 import { addWebhook, listWebhooks, removeWebhook, testAddress, updateSession } from "../api/operations";
 import { flat, useSessions } from "../api/queries";
-import type { Session, Webhook } from "../api/types";
+import type { NewWebhook, Session, Webhook } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { More } from "../parts/More";
 import { Once } from "../parts/Once";
@@ -96,7 +96,7 @@ function SessionAddresses({ session, hooks }: { session: Session; hooks: Webhook
 function Webhooks({ hooks }: { hooks: Webhook[] }) {
   const client = useQueryClient();
   const [url, setUrl] = useState("");
-  const [made, setMade] = useState<Webhook | null>(null);
+  const [made, setMade] = useState<NewWebhook | null>(null);
   const [refused, setRefused] = useState<string | null>(null);
   const again = () => client.invalidateQueries({ queryKey: ["webhooks"] });
 
@@ -135,7 +135,7 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
           </li>
         ))}
       </ul>
-      {made?.secret && <Once label="The webhook's signing secret" value={made.secret} />}
+      {made && <Once label="The webhook's signing secret" value={made.secret} />}
       <form className="mt-3 flex flex-wrap gap-2" onSubmit={(event) => void add(event)}>
         <input type="url" required aria-label="Webhook address" placeholder="https://…" className="field !w-auto min-w-0 flex-1" value={url} aria-invalid={refused !== null} onChange={(event) => setUrl(event.target.value)} />
         <button type="submit" className="button">

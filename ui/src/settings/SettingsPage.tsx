@@ -9,6 +9,7 @@ import { canNotify, notifying, turnNotify } from "../chat/notify";
 import { Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { complain, toast } from "../parts/toasts";
+import { useTitle } from "../parts/useTitle";
 import { ZoneField } from "../parts/ZoneField";
 import { browserZone, knownZone } from "../time/format";
 import { Relative, Stamp } from "../time/Time";
@@ -17,6 +18,7 @@ import { ModelHelp } from "./ModelHelp";
 import { Tokens } from "./Tokens";
 
 export default function SettingsPage() {
+  useTitle("Settings");
   return (
     <div className="page !max-w-[46rem]">
       <h1>Settings</h1>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { createToken, listTokens, revokeToken } from "../api/operations";
 import { sentenceOf } from "../api/client";
 import { useMyZone } from "../api/queries";
-import type { Token } from "../api/types";
+import type { NewToken } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { Once } from "../parts/Once";
 import { complain } from "../parts/toasts";
@@ -14,12 +14,12 @@ export function Tokens() {
   const client = useQueryClient();
   const zone = useMyZone();
   const list = useQuery({ queryKey: ["tokens"], queryFn: listTokens });
-  const [made, setMade] = useState<Token | null>(null);
+  const [made, setMade] = useState<NewToken | null>(null);
   const again = () => client.invalidateQueries({ queryKey: ["tokens"] });
 
   async function make() {
     try {
-      setMade(await createToken({}));
+      setMade(await createToken());
       await again();
     } catch (error) {
       complain(error);
@@ -51,7 +51,7 @@ export function Tokens() {
           </li>
         ))}
       </ul>
-      {made?.token && <Once label="The new token" value={made.token} />}
+      {made && <Once label="The new token" value={made.token} />}
       <button type="button" className="button mt-3" onClick={() => void make()}>
         Make a token
       </button>

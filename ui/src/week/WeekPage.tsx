@@ -7,6 +7,7 @@ import { flat, useMyZone, useUpcoming } from "../api/queries";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
+import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
 import { ZoneField } from "../parts/ZoneField";
 import { Link, pathTo, setSearch, useSearch } from "../router";
@@ -18,6 +19,7 @@ import { type Day, type Item, daysFrom, fold, itemOfRun, itemOfUpcoming, mondayO
 const MOST_PAGES = 5;
 
 export default function WeekPage() {
+  useTitle("Week");
   const search = useSearch();
   const mine = useMyZone();
   const wanted = search.get("tz") ?? "";

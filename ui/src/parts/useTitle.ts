@@ -1,0 +1,9 @@
+import { useEffect } from "react";
+
+/** The tab says where one is. */
+export function useTitle(name: string | undefined) {
+  useEffect(() => {
+    document.title = name ? `${name} · Homing` : "Homing";
+    return () => void (document.title = "Homing");
+  }, [name]);
+}
