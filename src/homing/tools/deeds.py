@@ -119,7 +119,12 @@ def _disable(call: Call) -> Done:
 def _run(call: Call) -> Done:
     run = run_job(call.desk, JobRef(job_id=call.job().id))
     job = get_job(call.desk, GetJob(job_id=run.job_id))
-    how = "done" if run.state == "ok" else "it starts as soon as this conversation is free"
+    if run.state == "ok":
+        how = "done"
+    elif job.session == "isolated":
+        how = "it works apart and reports here"
+    else:
+        how = "it starts as soon as this conversation is free"
     return Done(text=f"Running {replies.named(job)} now: {how}. Its schedule stays: {replies.words(job)}.")
 
 

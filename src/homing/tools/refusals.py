@@ -3,25 +3,27 @@
 import json
 from collections.abc import Mapping
 
-from homing.model.errors import Invalid, Refused
+from homing.model.errors import Forbidden, Invalid, Refused
 from homing.tools.arguments import flat
 from homing.tools.spellings import NAMES, SCHEDULE_PARTS, action_of, plain
 
 _SCHEDULE_WORDS = ("when", "schedule", "recurrence", "process_after", *SCHEDULE_PARTS.values())
 _ADD = {"action": "add", "when": "every weekday at 8", "message": "Check the fruit prices", "name": "fruit watch"}
-_UPDATE = {"action": "update", "job_id": "fruit watch", "when": "every day at 9"}
 
 
 def told(refused: Refused, arguments: Mapping[str, object]) -> Refused:
-    """Say a refusal so that a model can correct itself. People need only the first line of it."""
-    read = _read(refused, arguments)
-    call = json.dumps(_correct(arguments), ensure_ascii=False)
+    """Say a refusal so that a model can correct itself. People need only what stands before "Read:"."""
+    action = _action(arguments)
+    fields = [error.field for error in refused.errors] if isinstance(refused, Invalid) else []
+    fields = fields or ["action" if action == "add" else "job_id"]
+    read = ", ".join(dict.fromkeys(_said(field, arguments) for field in fields))
+    call = json.dumps(_correct(action, refused), ensure_ascii=False)
     return Refused(f"{refused.detail}\nRead: {read}. A correct call: {call}", code=refused.code, extra=refused.extra)
 
 
-def _read(refused: Refused, arguments: Mapping[str, object]) -> str:
-    fields = [error.field for error in refused.errors] if isinstance(refused, Invalid) else ["job_id"]
-    return ", ".join(dict.fromkeys(_said(field, arguments) for field in fields)) or "nothing"
+def _action(arguments: Mapping[str, object]) -> str:
+    said = next((value for name, value in arguments.items() if plain(name) == "action"), None)
+    return (action_of(said) if isinstance(said, str) else None) or "add"
 
 
 def _said(field: str, arguments: Mapping[str, object]) -> str:
@@ -44,14 +46,19 @@ def _given(arguments: Mapping[str, object]) -> list[tuple[str, object]]:
         return list(arguments.items())
 
 
-def _correct(arguments: Mapping[str, object]) -> Mapping[str, object]:
-    said = next((value for name, value in arguments.items() if plain(name) == "action"), None)
-    match action_of(said) if isinstance(said, str) else "add":
-        case "add" | None:
+def _correct(action: str, refused: Refused) -> Mapping[str, object]:
+    match refused:
+        case Invalid() if action == "add":
             return _ADD
-        case "list" | "status":
-            return {"action": "list"}
-        case "update":
-            return _UPDATE
-        case action:
+        case Invalid() if action == "update":
+            return {"action": "update", "job_id": "fruit watch", "when": "every day at 9"}
+        case Invalid() if action != "list":
             return {"action": action, "job_id": "fruit watch"}
+        case Forbidden() if action == "add":
+            return {"action": "update", "when": "every day at 9"}
+        case Forbidden():
+            # Without a name it is the turn's own job, and that one it may change.
+            return {"action": action}
+        case _:
+            # Never a ready-made change of some other job: looking comes first.
+            return {"action": "list"}

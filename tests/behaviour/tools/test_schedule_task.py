@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
+from homing.model.errors import Refused
+from homing.model.people import Caller
 from homing.model.schedules import At, Cron, Every
-from homing.tools.schedule_task import DESCRIPTION, PARAMETERS
+from homing.tools.schedule_task import DESCRIPTION, PARAMETERS, schedule_task
 from support.worlds import World
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -414,9 +416,44 @@ def test_a_refusal_names_the_field_what_was_read_and_one_correct_call(
     assert chat.say(**call).startswith('Added "fruit watch"')
 
 
-def test_a_refused_change_is_told_a_change_that_works(chat: Chat) -> None:
-    chat.add("fruit watch")
+def test_a_change_of_an_unknown_job_is_told_to_look_first(chat: Chat) -> None:
     for action in ("update", "get", "disable", "enable", "skip", "run", "undo", "remove"):
         told = chat.refused(action=action, when="10m", job_id="nowhere")
-        assert 'Read: job_id = "nowhere". A correct call: ' in told
+        assert told.endswith('\nRead: job_id = "nowhere". A correct call: {"action": "list"}')
+
+
+def test_a_change_without_its_job_is_told_one_that_works(chat: Chat) -> None:
+    chat.add("fruit watch")
+    for action in ("update", "get", "disable", "enable", "skip", "run", "undo", "remove"):
+        told = chat.refused(action=action, when="10m", job_id="")
+        assert "\nRead: job_id = " in told
         chat.call(**json.loads(told.partition("A correct call: ")[2]))
+
+
+def test_a_turn_that_no_person_opened_is_told_what_it_may_do(chat: Chat, open_chat: MakeChat) -> None:
+    own, other = chat.add("tea"), chat.add("coffee")
+    scheduled = open_chat(source="run", job_id=own.id)
+    for refused in (
+        scheduled.refused(when="10m", message="more"),
+        scheduled.refused(action="disable", job_id=other.id),
+    ):
+        assert f"({own.id})" in scheduled.say(**json.loads(refused.partition("A correct call: ")[2]))
+
+
+# Without a turn
+
+
+def test_the_mcp_door_uses_the_same_tool_for_a_session_it_names(chat: Chat, open_chat: MakeChat) -> None:
+    caller = Caller(user_id="default", door="mcp")
+
+    def call(**arguments: object) -> str:
+        return chat.world.write(lambda tx: schedule_task(chat.world.desk(tx, caller), chat.session, arguments)).text
+
+    assert call(when="every day at 9", message="tea", session_key="web:elsewhere").startswith('Added "tea" (job_')
+    assert [(job.session_key, job.origin_door) for job in chat.jobs()] == [("web:fruit", "mcp")]
+    open_chat("web:other").add("coffee")
+    assert call(action="list").startswith("1 automation in this conversation:")
+    assert call(action="list", all=True).startswith("2 automations in all your conversations:")
+    with pytest.raises(Refused, match="job_id is missing"):
+        call(action="remove")
+    assert call(action="remove", job_id="tea").startswith('Removed "tea"')
