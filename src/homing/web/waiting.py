@@ -43,13 +43,13 @@ async def send(door: FrontDoor, request: Request) -> Response:
     made = await make(door, SEND, request, caller, given)
     if wait is None:
         return made.response()
-    answered = await _closed(door, caller, json.loads(made.text)["inbound_id"], wait)
+    answered = await closed(door, caller, json.loads(made.text)["inbound_id"], wait)
     if answered is None:
         return made.response()
     return Made(status=200, text=answered.model_dump_json(), replayed=made.replayed).response()
 
 
-async def _closed(door: FrontDoor, caller: Caller, inbound_id: str, seconds: float) -> AnsweredShape | None:
+async def closed(door: FrontDoor, caller: Caller, inbound_id: str, seconds: float) -> AnsweredShape | None:
     """Wait until the turn that took an inbound closes; None when it does not in time, or never will."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
