@@ -25,12 +25,12 @@ class Screen:
         if self.as_json:
             write_json(answer)
         else:
-            console().print(drawn())
+            draw_on_stdout(drawn())
 
     def show_all(self, answers: Iterable[Json], drawn: Callable[[list[Json]], "RenderableType"]) -> None:
         """Show a list: as JSON each object as it comes, for people a table of all."""
         if not self.as_json:
-            console().print(drawn(list(answers)))
+            draw_on_stdout(drawn(list(answers)))
             return
         for answer in answers:
             write_json(answer)
@@ -48,6 +48,17 @@ def write_json(answer: Any) -> None:
 def note(text: str) -> None:
     """Say something beside the answer, on stderr."""
     sys.stderr.write(text + "\n")
+
+
+def draw_on_stdout(drawing: "RenderableType") -> None:
+    """Draw for people; piped, without the blanks that fill a table's cells."""
+    if sys.stdout.isatty():
+        console().print(drawing)
+        return
+    paper = console()
+    with paper.capture() as captured:
+        paper.print(drawing)
+    sys.stdout.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
 
 
 def console() -> "Console":

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from homing.cli.home import announced_url, known_token
 from homing.cli.problems import Unreachable, failed
 from homing.cli.server import Server
 from homing.settings import Settings, load
+
+if TYPE_CHECKING:
+    from homing.cli.remote import Remote
 
 AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
 
@@ -50,7 +53,7 @@ def reach(settings: Settings) -> Server:
     return Local(settings)
 
 
-def running_server(settings: Settings) -> Server | None:
+def running_server(settings: Settings) -> "Remote | None":
     """Find a running server; a set HOMING_URL that does not answer is an error, never passed over."""
     from homing.cli.remote import Remote
 

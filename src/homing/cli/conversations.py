@@ -1,9 +1,9 @@
 """Sessions and messages as people read them."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from homing.cli import draw
@@ -19,25 +19,21 @@ def sessions_table(sessions: Sequence[Json]) -> RenderableType:
     if not sessions:
         return Text("No conversations yet. Begin one: homing chat")
     current = now()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
-    table.add_column("", width=1)
-    table.add_column("KEY", no_wrap=True, overflow="ellipsis")
-    table.add_column("TITLE", no_wrap=True, overflow="ellipsis")
-    table.add_column("AUTO", no_wrap=True, justify="right")
-    table.add_column("ACTIVE", no_wrap=True)
-    table.add_column("LAST WORDS", no_wrap=True, overflow="ellipsis", ratio=1)
-    for session in sessions:
-        busy = session["state"] == "running"
-        last = session["last_message"]
-        table.add_row(
-            Text("◐", style="cyan") if busy else Text("○", style=draw.QUIET),
-            session["key"],
-            session["title"] or "",
-            str(session["automations"]["enabled"] or ""),
-            away(instant(session["updated_at"]), current),
-            Text(" ".join(last["text"].split()) if last else "", style=draw.QUIET),
-        )
-    return table
+    rows = [_row(session, current) for session in sessions]
+    headings = ("", "key", "title", "auto", "active", "last words")
+    return draw.Listing(headings=headings, rows=rows, gives=("last words", "title", "key"))
+
+
+def _row(session: Json, current: datetime) -> tuple[str | Text, ...]:
+    last = session["last_message"]
+    return (
+        Text("◐", style="cyan") if session["state"] == "running" else Text("○", style=draw.QUIET),
+        session["key"],
+        session["title"] or "",
+        str(session["automations"]["enabled"] or ""),
+        away(instant(session["updated_at"]), current),
+        Text(_short(last["text"], 200) if last else "", style=draw.QUIET),
+    )
 
 
 def session_card(session: Json, messages: Sequence[Json]) -> RenderableType:
@@ -81,6 +77,6 @@ def _state(session: Json) -> str:
     )
 
 
-def _short(text: str) -> str:
+def _short(text: str, most: int = 40) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= 40 else flat[:39] + "…"
+    return flat if len(flat) <= most else flat[: most - 1] + "…"

@@ -9,6 +9,8 @@ from homing.cli.naming import find_one, session_key
 from homing.cli.problems import Problem
 from homing.cli.server import Json, pages, part
 
+_STATES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
+
 
 def list_deliveries(
     state: Annotated[str | None, typer.Option(help="pending, sent or dead.")] = None,
@@ -49,20 +51,27 @@ def _table(deliveries: list[Json], zone: str) -> Any:
     from rich.text import Text
 
     from homing.cli import draw
-    from homing.cli.look import DELIVERY_GLYPHS, in_zone, moment, now
+    from homing.cli.look import DELIVERY_GLYPHS
 
     if not deliveries:
         return Text("Nothing was sent to other channels.")
-    table = draw.listing("", "id", "session", "to", f"when ({zone})", "tries", "what happened", fold="what happened")
-    for one in deliveries:
-        at = one["sent_at"] or one["next_attempt_at"]
-        table.add_row(
+    rows = [
+        (
             draw.sign(DELIVERY_GLYPHS, one["state"]),
             one["id"],
-            one["session_key"],
             one["address"],
-            moment(in_zone(at, zone), now()) if at else "",
+            _when(one, zone),
             str(one["attempts"]),
-            one["error"] or {"sent": "delivered", "pending": "next try then", "dead": "given up"}[one["state"]],
+            one["error"] or _STATES[one["state"]],
         )
-    return table
+        for one in deliveries
+    ]
+    headings = ("", "id", "to", f"when ({zone})", "tries", "outcome")
+    return draw.Listing(headings=headings, rows=rows, gives=("outcome", "to"), fold=True)
+
+
+def _when(delivery: Json, zone: str) -> str:
+    from homing.cli.look import in_zone, moment, now
+
+    at = delivery["sent_at"] or delivery["next_attempt_at"]
+    return moment(in_zone(at, zone), now()) if at else ""

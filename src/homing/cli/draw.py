@@ -1,9 +1,10 @@
 """Small drawings that tables are made of. Imports Rich: for people's answers only."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -11,14 +12,49 @@ from homing.cli.look import RUN_GLYPHS, away, moment
 from homing.cli.server import Json
 
 QUIET = "bright_black"
+_GAP = 2
+_LEAST = 12
 
 
-def listing(*columns: str, fold: str | None = None) -> Table:
-    """Begin a table without lines; `fold` names the column that gives way first."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for name in columns:
-        table.add_column(name.upper(), overflow="ellipsis", no_wrap=name != fold, ratio=None)
-    return table
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """A table without lines that fits its screen: the columns in `gives` become narrower, in that order; others never.
+
+    What does not fit ends in an ellipsis, or with `fold` goes on in the next line.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str | Text]]
+    gives: Sequence[str]
+    fold: bool = False
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
+        widths = [max([len(heading), *(_width(row[n]) for row in rows)]) for n, heading in enumerate(self.headings)]
+        over = sum(widths) + _GAP * (len(widths) - 1) - options.max_width
+        for n in (self.headings.index(name) for name in self.gives):
+            narrower = max(min(widths[n], _LEAST), widths[n] - max(0, over))
+            over -= widths[n] - narrower
+            widths[n] = narrower
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=QUIET)
+        for heading, width in zip(self.headings, widths, strict=True):
+            folds = self.fold and heading in self.gives
+            table.add_column(
+                _heading(heading), width=width, overflow="fold" if folds else "ellipsis", no_wrap=not folds
+            )
+        for row in rows:
+            table.add_row(*row)
+        yield table
+
+
+def _heading(said: str) -> str:
+    """Shout the word, not the zone that may stand behind it."""
+    word, opened, zone = said.partition(" (")
+    return word.upper() + opened + zone
+
+
+def _width(cell: Text) -> int:
+    return max((line.cell_len for line in cell.split()), default=0)
 
 
 def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:
@@ -30,10 +66,6 @@ def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:
         if value is not None and value != "":
             table.add_row(name, value)
     return table
-
-
-def stacked(*lines: RenderableType) -> Group:
-    return Group(*lines)
 
 
 def sign(glyphs: Mapping[str, tuple[str, str]], state: str) -> Text:

@@ -62,7 +62,5 @@ def _table(hooks: list[Json]) -> Any:
 
     if not hooks:
         return Text("No hooks. Make one: homing hooks add SESSION")
-    table = draw.listing("id", "name", "since", fold="name")
-    for hook in hooks:
-        table.add_row(hook["id"], hook["name"] or "", away(instant(hook["created_at"]), now()))
-    return table
+    rows = [(hook["id"], hook["name"] or "", away(instant(hook["created_at"]), now())) for hook in hooks]
+    return draw.Listing(headings=("id", "name", "since"), rows=rows, gives=("name",))

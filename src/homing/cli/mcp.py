@@ -1,14 +1,67 @@
 """`homing mcp`: the side door, over stdio."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from homing import __version__
+from homing.cli.home import announced_url, known_token, make_home
+from homing.cli.logs import quiet_logs
+from homing.cli.problems import Problem
+from homing.model.errors import NotReady
+from homing.settings import Settings, load
+
+if TYPE_CHECKING:
+    from homing.mcp.here import Here
+    from homing.mcp.there import Address
+    from homing.wiring import Homing
+
 
 def mcp(
-    tools: Annotated[str, typer.Option(help="`all` offers every operation by its name.")] = "default",
+    tools: Annotated[Literal["default", "all"], typer.Option(help="`all` offers every operation by its name.")] = (
+        "default"
+    ),
 ) -> None:
     """Serve this Homing to an MCP client over stdin and stdout."""
-    from homing.mcp.server import main
+    import asyncio
 
-    main(tools=tools)
+    quiet_logs()
+    asyncio.run(_serve(load(), every=tools == "all"))
+
+
+async def _serve(settings: Settings, *, every: bool) -> None:
+    from homing.mcp.stdio import serve
+
+    opened: list[Homing] = []
+
+    def open_here() -> "Here":
+        here, homing = _open(settings, every=every)
+        opened.append(homing)
+        return here
+
+    try:
+        await serve(version=__version__, every=every, find=lambda: _find(settings), open_here=open_here)
+    finally:
+        for homing in opened:
+            await homing.store.close()
+
+
+def _find(settings: Settings) -> "Address | None":
+    from homing.mcp.there import Address
+
+    url = settings.url or announced_url(settings)
+    return Address(url=url, token=known_token(settings)) if url else None
+
+
+def _open(settings: Settings, *, every: bool) -> "tuple[Here, Homing]":
+    from homing.cli.house import open_house
+    from homing.mcp.here import Here
+    from homing.model.people import OWNER, Caller
+
+    try:
+        make_home(settings)
+        homing = open_house(settings)
+    except Problem as problem:
+        raise NotReady(" ".join(filter(None, (problem.detail, problem.hint)))) from None
+    caller = Caller(user_id=OWNER, role="admin", door="mcp")
+    return Here(store=homing.store, house=homing.house, caller=caller, every=every), homing

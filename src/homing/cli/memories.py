@@ -51,8 +51,8 @@ def _table(memories: list[Json]) -> Any:
 
     if not memories:
         return Text("Nothing is remembered yet. Say `remember …` in a chat, or: homing memories add TEXT")
-    table = draw.listing("id", "text", "from", "since", fold="text")
-    for memory in memories:
-        since = away(instant(memory["created_at"]), now())
-        table.add_row(memory["id"], memory["text"], memory["session_key"] or "", since)
-    return table
+    rows = [
+        (memory["id"], memory["text"], memory["session_key"] or "", away(instant(memory["created_at"]), now()))
+        for memory in memories
+    ]
+    return draw.Listing(headings=("id", "text", "from", "since"), rows=rows, gives=("text",), fold=True)

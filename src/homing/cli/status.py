@@ -1,5 +1,7 @@
 """How Homing is, on one card."""
 
+from datetime import datetime
+
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -17,7 +19,7 @@ def status_card(answer: Json, *, alive: bool) -> RenderableType:
     return draw.facts(
         [
             ("Scheduler", _scheduler(scheduler, alive=alive)),
-            ("Next wake", draw.point(in_zone(wake, zone), zone, current) if wake else "nothing is scheduled"),
+            ("Next wake", _wake(wake, zone, current, alive=alive)),
             (
                 "Automations",
                 _counted(jobs, {"active": "active", "paused": "paused", "attention": "need you", "done": "done"}),
@@ -38,6 +40,12 @@ def _scheduler(scheduler: Json, *, alive: bool) -> Text:
     if not scheduler["enabled"]:
         return Text.assemble(("‖", draw.QUIET), " switched off (HOMING_SCHEDULER_ENABLED)")
     return Text.assemble(("✕", "red"), " not running: start it with `homing up`")
+
+
+def _wake(at: str | None, zone: str, current: datetime, *, alive: bool) -> RenderableType:
+    if at is not None:
+        return draw.point(in_zone(at, zone), zone, current)
+    return "nothing is scheduled" if alive else "when a server runs"
 
 
 def _counted(counts: Json, words: dict[str, str]) -> str:

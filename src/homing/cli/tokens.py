@@ -63,10 +63,14 @@ def _table(tokens: list[Json], zone: str) -> Any:
 
     if not tokens:
         return Text("No tokens.")
-    table = draw.listing("id", "user", "role", "since", f"expires ({zone})")
-    for token in tokens:
-        ends = token["expires_at"]
-        since = away(instant(token["created_at"]), now()) if token.get("created_at") else ""
-        expires = moment(in_zone(ends, zone), now()) if ends else "never"
-        table.add_row(token["id"], token["user_id"], token["role"], since, expires)
-    return table
+    rows = [
+        (
+            token["id"],
+            token["user_id"],
+            token["role"],
+            away(instant(token["created_at"]), now()),
+            moment(in_zone(token["expires_at"], zone), now()) if token["expires_at"] else "never",
+        )
+        for token in tokens
+    ]
+    return draw.Listing(headings=("id", "user", "role", "since", f"expires ({zone})"), rows=rows, gives=("user",))

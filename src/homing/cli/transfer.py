@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from homing.cli.answers import console, note, write_json
+from homing.cli.answers import draw_on_stdout, note, write_json
 from homing.cli.asking import AsJson
 from homing.cli.home import make_home
 from homing.cli.problems import FAILED, refused
@@ -40,7 +40,7 @@ def import_file(
         for entry in entries:
             write_json(asdict(entry) | {"applied": apply and entry.taken})
     else:
-        console().print(_drawn(entries, apply=apply))
+        draw_on_stdout(_drawn(entries, apply=apply))
     refusals = [entry for entry in entries if not entry.taken and entry.id is None]
     if refusals:
         raise typer.Exit(FAILED)
@@ -115,18 +115,21 @@ def _drawn(entries: Sequence["Entry"], *, apply: bool) -> Any:
 
     from homing.cli import draw
 
-    table = draw.listing("", "name", "when", "session", "then", fold="then")
-    for entry in entries:
-        if not entry.taken:
-            table.add_row(Text("✕", style="red"), entry.name, "", "", Text(entry.detail or "", style="red"))
-            continue
-        state = "goes on" if entry.enabled else "paused until you enable it"
-        where = f"{entry.session_key}{f' → {entry.address}' if entry.address else ''}"
-        said = f"{state}. {entry.detail}" if entry.detail else state
-        table.add_row(Text("●", style="green"), entry.name, entry.words, where, said)
+    rows = [_row(entry) for entry in entries]
+    table = draw.Listing(headings=("", "name", "when", "then"), rows=rows, gives=("then", "when"), fold=True)
     taken = sum(entry.taken for entry in entries)
     left = f", {len(entries) - taken} not" if taken < len(entries) else ""
     ending = (
         f"{taken} came in{left}." if apply else f"{taken} would come in{left}. Nothing is changed yet: add --apply."
     )
     return Group(table, Text(ending))
+
+
+def _row(entry: "Entry") -> tuple[Any, ...]:
+    from rich.text import Text
+
+    if not entry.taken:
+        return Text("✕", style="red"), entry.name, "", Text(entry.detail or "", style="red")
+    state = "goes on" if entry.enabled else "paused until you enable it"
+    where = f"{entry.session_key}{f' → {entry.address}' if entry.address else ''}"
+    return Text("●", style="green"), entry.name, entry.words or "", f"{where}: {state}. {entry.detail or ''}".strip()

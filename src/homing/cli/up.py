@@ -139,13 +139,13 @@ async def _work(settings: Settings) -> None:
 
 
 def _make(settings: Settings) -> tuple["Homing", Any]:
+    from homing.cli.doors import make_doors
     from homing.cli.house import open_house
     from homing.cli.logs import set_up_logs
-    from homing.web.app import make_app
 
     set_up_logs()
     homing = open_house(settings)
-    return homing, make_app(store=homing.store, house=homing.house, clock=homing.clock)
+    return homing, make_doors(homing)
 
 
 async def _greet(homing: "Homing", link: str) -> None:

@@ -56,7 +56,5 @@ def _table(webhooks: list[Json]) -> Any:
 
     if not webhooks:
         return Text("No webhooks. Make one: homing webhooks add URL")
-    table = draw.listing("address", "url", "since", fold="url")
-    for webhook in webhooks:
-        table.add_row(webhook["address"], webhook["url"], away(instant(webhook["created_at"]), now()))
-    return table
+    rows = [(one["address"], one["url"], away(instant(one["created_at"]), now())) for one in webhooks]
+    return draw.Listing(headings=("address", "url", "since"), rows=rows, gives=("url",), fold=True)

@@ -9,12 +9,13 @@ from homing.cli.server import Json
 
 
 def why_card(answer: Json) -> RenderableType:
-    """Draw the sentences, and each run with its own."""
+    """Draw the sentences, and those of further runs."""
     parts: list[RenderableType] = [Text(answer["answer"])]
     if answer["next_run_at"]:
         point = draw.point(instant(answer["next_run_at"]), answer["timezone"], now())
         parts.append(Text.assemble(("Next  ", draw.QUIET), point))
-    parts += [Text.assemble(draw.sign(RUN_GLYPHS, run["state"]), " ", run["sentence"]) for run in answer["runs"]]
+    further = [run for run in answer["runs"] if run["sentence"] not in answer["answer"]]
+    parts += [Text.assemble(draw.sign(RUN_GLYPHS, run["state"]), " ", run["sentence"]) for run in further]
     return Group(*parts)
 
 

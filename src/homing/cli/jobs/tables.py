@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from homing.cli import draw
@@ -30,15 +29,8 @@ def jobs_table(jobs: Sequence[Json]) -> RenderableType:
     if not jobs:
         return Text('No automations. Add one: homing cron add "every weekday at 8" "Say good morning"')
     current = now()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
-    table.add_column("", width=1)
-    table.add_column("NAME", overflow="ellipsis", no_wrap=True, min_width=14, ratio=2)
-    table.add_column("WHEN", overflow="ellipsis", no_wrap=True, min_width=16, ratio=3)
-    table.add_column("NEXT", overflow="ellipsis", no_wrap=True, min_width=18, ratio=3)
-    table.add_column("LAST", overflow="ellipsis", no_wrap=True, min_width=10)
-    for job in jobs:
-        table.add_row(draw.sign(JOB_GLYPHS, job["status"]), *_cells(job, current))
-    return table
+    rows = [(draw.sign(JOB_GLYPHS, job["status"]), *_cells(job, current)) for job in jobs]
+    return draw.Listing(headings=("", "name", "when", "next", "last"), rows=rows, gives=("when", "name"))
 
 
 def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
@@ -165,22 +157,18 @@ def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
     if not runs:
         return Text("It has not run yet.")
     current = now()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=draw.QUIET)
-    table.add_column("", width=1)
-    table.add_column(f"FOR ({tz})", no_wrap=True)
-    table.add_column("", style=draw.QUIET, no_wrap=True)
-    table.add_column("TOOK", no_wrap=True, justify="right")
-    table.add_column("WHAT BECAME OF IT", overflow="fold", ratio=1)
-    for run in runs:
-        at = instant(run["scheduled_for"])
-        table.add_row(
+    heading = f"for ({tz})"
+    rows = [
+        (
             draw.sign(RUN_GLYPHS, run["state"]),
-            moment(at, current),
-            away(at, current),
+            moment(instant(run["scheduled_for"]), current),
+            Text(away(instant(run["scheduled_for"]), current), style=draw.QUIET),
             took(run["duration_ms"]),
             _became(run, current),
         )
-    return table
+        for run in runs
+    ]
+    return draw.Listing(headings=("", heading, " ", "took", "outcome"), rows=rows, gives=("outcome",), fold=True)
 
 
 def _became(run: Json, current: datetime) -> Text:

@@ -111,10 +111,10 @@ def _show(job: Json, sentence: str, *, as_json: bool) -> None:
     if as_json:
         write_json(job)
         return
-    from homing.cli.answers import console
+    from homing.cli.answers import draw_on_stdout
     from homing.cli.jobs.tables import changed
 
-    console().print(changed(job, sentence))
+    draw_on_stdout(changed(job, sentence))
 
 
 def _path(job: Json, verb: str = "") -> str:

@@ -1,0 +1,1 @@
+"""`homing chat`: a conversation in the terminal, with whatever the schedule brings into it meanwhile."""

@@ -1,0 +1,69 @@
+"""The command `homing chat`."""
+
+import sys
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from homing.cli.answers import Screen
+from homing.cli.asking import Desk, running_server
+from homing.cli.home import known_token
+from homing.cli.naming import session_key
+from homing.cli.problems import Problem
+from homing.cli.remote import Remote
+from homing.cli.server import Json, Server, part
+from homing.settings import load
+
+
+def chat(
+    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="A key or a title; else cli:main.")] = None,
+) -> None:
+    """Talk to your agent here. Without a running server, everything runs in this process while you do."""
+    settings = load()
+    with ExitStack() as held:
+        server = running_server(settings)
+        if server is None:
+            from homing.cli.chat.within import own_server
+
+            server = Remote(held.enter_context(own_server(settings)), known_token(settings))
+        held.callback(server.close)
+        desk = Desk(settings=settings, server=server, screen=Screen(as_json=False))
+        found = _session(server, session_key(desk, session))
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            from homing.cli.chat.talk import talk_plainly
+
+            talk_plainly(server, found["key"])
+            return
+        _talk(server, found, known_token(settings))
+
+
+def _session(server: Server, key: str) -> Json:
+    try:
+        return server.ask("GET", f"/api/sessions/{part(key)}")
+    except Problem as problem:
+        if problem.code != "not_found":
+            raise
+    return server.ask("POST", "/api/sessions", {"key": key})
+
+
+def _talk(server: Remote, session: Json, token: str | None) -> None:
+    with suppress(ImportError):
+        import_module("readline")  # gives input() line editing and history
+    from rich.text import Text
+
+    from homing.cli.chat.paper import Paper
+    from homing.cli.chat.stream import Stream
+    from homing.cli.chat.talk import Talk
+    from homing.cli.draw import QUIET
+
+    status = server.ask("GET", "/api/status")
+    paper = Paper(session["timezone"])
+    title = f" · {session['title']}" if session["title"] else ""
+    paper.say(Text.assemble(("Homing", "bold"), (f" · {session['key']}{title} · {status['model']['name']}", QUIET)))
+    if status["model"]["offline"]:
+        paper.say(Text(status["model"]["why"], style=QUIET))
+    paper.say(Text("Ctrl-C stops an answer; twice, or Ctrl-D, leaves. /help\n", style=QUIET))
+    with suppress(EOFError):
+        Talk(server, Stream(server.url, token, session["key"]), session, paper).run()

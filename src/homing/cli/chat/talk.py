@@ -1,0 +1,170 @@
+"""One conversation: what the person says goes out, what the stream brings is shown, Ctrl-C stops an answer."""
+
+import sys
+import threading
+import time
+
+from rich.text import Text
+
+from homing.cli.chat.paper import Paper
+from homing.cli.chat.stream import Event, Stream
+from homing.cli.draw import QUIET
+from homing.cli.problems import Problem
+from homing.cli.server import Json, Server, pages, part, spelled
+
+_SHOWN_AT_START = 6
+_TWICE_SECONDS = 2.0
+_HELP = """Write, and press Enter. Ctrl-C stops an answer; twice, or Ctrl-D, leaves.
+/jobs  the automations of this conversation
+/quit  leave"""
+
+
+class Talk:
+    """A person and a session."""
+
+    def __init__(self, server: Server, stream: Stream, session: Json, paper: Paper) -> None:
+        self._server = server
+        self._stream = stream
+        self._key = session["key"]
+        self._paper = paper
+        self._path = f"/api/sessions/{part(self._key)}"
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._mine: dict[str, str | None] = {}
+        """What I said here, and the turn that took it."""
+        self._answered = threading.Event()
+        self._connected = threading.Event()
+
+    def run(self) -> None:
+        """Talk until the person leaves."""
+        self._show_last()
+        follower = threading.Thread(target=self._follow, name="stream", daemon=True)
+        follower.start()
+        self._connected.wait(5)
+        try:
+            while (said := self._listen()) is not None:
+                if said and not self._command(said):
+                    self._send(said)
+        finally:
+            self._stream.leave()
+            follower.join(2)
+
+    def _listen(self) -> str | None:
+        try:
+            return self._paper.ask().strip()
+        except (EOFError, KeyboardInterrupt):
+            self._paper.console.print()
+            return None
+
+    def _command(self, said: str) -> bool:
+        match said.lower():
+            case "/quit" | "/exit" | "/q":
+                raise EOFError
+            case "/help" | "/?":
+                self._paper.say(Text(_HELP, style=QUIET))
+            case "/jobs":
+                from homing.cli.jobs.tables import jobs_table
+
+                found = list(pages(self._server, "/api/jobs", {"session_key": self._key, "recent": 10}))
+                self._paper.say(jobs_table(found))
+            case _:
+                return False
+        return True
+
+    def _send(self, said: str) -> None:
+        self._answered.clear()
+        try:
+            sent = self._server.ask("POST", f"{self._path}/messages", {"text": said})
+        except Problem as problem:
+            self._paper.say(Text(problem.detail, style="red"))
+            return
+        with self._lock:
+            self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
+        self._paper.begin("waiting its turn" if sent["will"] == "queue" else "thinking")
+        self._wait()
+        self._paper.end()
+
+    def _wait(self) -> None:
+        """Wait for the answer. The first Ctrl-C asks to stop it; a second one soon after leaves."""
+        stopped_at: float | None = None
+        while True:
+            try:
+                if self._answered.wait(0.2):
+                    return
+            except KeyboardInterrupt:
+                if stopped_at is not None and time.monotonic() - stopped_at < _TWICE_SECONDS:
+                    raise EOFError from None
+                stopped_at = time.monotonic()
+                self._stop_turn()
+
+    def _stop_turn(self) -> None:
+        try:
+            stopped = self._server.ask("POST", f"{self._path}/cancel", {})["cancelled"]
+        except Problem as problem:
+            self._paper.say(Text(problem.detail, style="red"))
+            return
+        self._paper.say(Text("Stopping. Ctrl-C again leaves." if stopped else "Nothing to stop.", style=QUIET))
+
+    def _show_last(self) -> None:
+        messages = self._server.ask("GET", spelled(f"{self._path}/messages", {"limit": _SHOWN_AT_START}))["items"]
+        for message in messages:
+            self._show(message)
+
+    def _follow(self) -> None:
+        try:
+            for event in self._stream.events():
+                self._take(event)
+        except Problem as problem:
+            self._paper.say(Text(problem.detail, style="red"))
+            self._answered.set()
+
+    def _take(self, event: Event) -> None:
+        match event.noun:
+            case "hello":
+                self._connected.set()
+            case "message":
+                self._hear(event.data)
+            case "text":
+                self._paper.write(event.data["text"], whole=event.data["whole"])
+            case "step" if event.data["state"] == "started" and event.data["kind"] == "tool":
+                self._paper.begin(f"using {event.data['name']}")
+            case "session" if event.data["state"] == "idle" and event.data["lane_size"] == 0:
+                self._rest()
+            case _:
+                pass
+
+    def _hear(self, message: Json) -> None:
+        with self._lock:
+            mine = message["inbound_id"] in self._mine
+            if mine:
+                self._mine[message["inbound_id"]] = message["turn_id"]
+            closes = message["role"] == "assistant" and message["turn_id"] in self._mine.values()
+        if not (mine and message["role"] == "user"):
+            self._show(message)
+        self._seen = max(self._seen, message["seq"])
+        if closes:
+            self._answered.set()
+
+    def _rest(self) -> None:
+        """The lane is empty: whatever I said was taken. This also ends the wait for a turn that left no words."""
+        with self._lock:
+            if self._mine and all(turn is not None for turn in self._mine.values()):
+                self._mine.clear()
+                self._answered.set()
+
+    def _show(self, message: Json) -> None:
+        if message["seq"] > self._seen:
+            self._seen = message["seq"]
+            self._paper.message(message)
+
+
+def talk_plainly(server: Server, key: str) -> None:
+    """Talk when nobody sits at a terminal: a line in, its answer out."""
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        path = f"/api/sessions/{part(key)}/messages"
+        answer = server.ask("POST", spelled(path, {"wait": 120}), {"text": line.strip(), "mode": "queue"})
+        message = answer.get("message")
+        sys.stdout.write((message["text"] if message else "No answer within two minutes.") + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,81 @@
+"""The whole Homing inside this process, for as long as a chat is open and no server runs."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from homing.cli.home import announced, make_home, only_engine
+from homing.cli.up import sqlite_file
+from homing.settings import Settings
+
+
+@contextmanager
+def own_server(settings: Settings) -> Generator[str]:
+    """Run everything in a thread of its own; give its address. At the end turns finish or are handed back."""
+    from homing.cli.serving import bind, url_of
+
+    settings = replace(settings, host="127.0.0.1", port=0, public_url=None)
+    make_home(settings)
+    with ExitStack() as held:
+        if (database := sqlite_file(settings)) is not None:
+            held.enter_context(only_engine(database, settings.home))
+        listening = bind(settings)
+        held.callback(listening.close)
+        url = url_of(settings, listening)
+        engine = _Engine(replace(settings, port=listening.getsockname()[1]), listening)
+        engine.start()
+        held.callback(engine.stop)
+        held.enter_context(announced(settings, url))
+        yield url
+
+
+class _Engine:
+    """A thread with a loop in which Homing lives."""
+
+    def __init__(self, settings: Settings, listening: socket.socket) -> None:
+        self._settings = settings
+        self._listening = listening
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="homing")
+
+    def start(self) -> None:
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+
+    def stop(self) -> None:
+        if self._loop is not None and self._told is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._told.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._live())
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits for us
+            self._failure = error
+        finally:
+            self._ready.set()
+
+    async def _live(self) -> None:
+        from homing.cli.house import open_house
+        from homing.cli.logs import quiet_logs
+        from homing.cli.serving import serving
+        from homing.web.app import make_app
+        from homing.wiring import make_engine, running
+
+        quiet_logs()
+        self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
+        homing = open_house(self._settings)
+        app = make_app(store=homing.store, house=homing.house, clock=homing.clock)
+        async with serving(app, self._listening), running(homing, make_engine(homing)):
+            self._ready.set()
+            await self._told.wait()
+        await homing.store.close()

@@ -1,0 +1,1 @@
+"""`homing doctor`: looks at everything that commonly goes wrong, and says how to fix what did."""

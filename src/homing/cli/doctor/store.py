@@ -1,0 +1,66 @@
+"""Looks at the database: whether it answers, is whole, has the right schema, and whether anybody works on it."""
+
+from datetime import UTC, datetime, timedelta
+
+from homing.cli.doctor.findings import Finding, noted, ok, wrong
+from homing.model.clock import SystemClock
+from homing.model.errors import Error
+from homing.settings import Settings
+from homing.store import Store, Tx, schema, upkeep
+
+_APART = timedelta(seconds=2)
+_ALIVE = timedelta(seconds=60)
+
+
+def look_at_store(settings: Settings) -> list[Finding]:
+    """Look at the database; what needs it is left out when it does not answer."""
+    store = Store(settings.database_url, SystemClock())
+    try:
+        return _look(store, settings)
+    except Error as error:
+        return [wrong("Database", str(error), "Start it, or correct HOMING_DATABASE_URL.")]
+    finally:
+        store.engine.dispose()
+
+
+def _look(store: Store, settings: Settings) -> list[Finding]:
+    version, newest = schema.current(store)
+    name = "PostgreSQL" if store.postgres else f"SQLite, {store.url.database}"
+    if version is None:
+        return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
+    if version != newest:
+        return [ok("Database", f"{name} answers"), _migrations(version, newest)]
+    damage, now, beats = store.write_now(lambda tx: (upkeep.check_disk(tx), tx.now(), _beats(tx)))
+    found = [_database(name, damage, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
+    return [*found, _engine(beats, settings)]
+
+
+def _beats(tx: Tx) -> list[tuple[bool, datetime]]:
+    return [(worker.schedules, worker.beat_at) for worker in upkeep.workers(tx, _ALIVE)]
+
+
+def _database(name: str, damage: str | None, now: datetime, *, postgres: bool) -> Finding:
+    if damage is not None:
+        return wrong("Database", f"{name} is damaged: {damage}.", "Stop Homing and go back to a backup.")
+    apart = abs(datetime.now(UTC) - now)
+    if postgres and apart > _APART:
+        fix = "Let NTP keep both clocks: jobs fire by the database's."
+        return wrong("Database", f"Its clock is {apart.total_seconds():.0f} s away from this machine's.", fix)
+    return ok("Database", f"{name} answers and is whole")
+
+
+def _migrations(version: str, newest: str) -> Finding:
+    if version > newest:
+        fix = "Install the newer Homing, or go back to a backup."
+        return wrong("Migrations", f"schema {version} was made by a newer Homing; this one knows {newest}.", fix)
+    return wrong("Migrations", f"schema {version}, the newest is {newest}.", "homing db upgrade")
+
+
+def _engine(beats: list[tuple[bool, datetime]], settings: Settings) -> Finding:
+    if not beats:
+        return wrong("Engine", "No engine is running: nothing fires.", "homing up")
+    if not settings.scheduler_enabled or not any(schedules for schedules, _ in beats):
+        fix = "Set HOMING_SCHEDULER_ENABLED=on and start again."
+        return wrong("Engine", "An engine runs, but its scheduler is switched off: nothing fires by itself.", fix)
+    age = (datetime.now(UTC) - max(at for _, at in beats)).total_seconds()
+    return ok("Engine", f"{len(beats)} at work, last beat {max(0, age):.0f} s ago")
