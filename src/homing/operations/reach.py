@@ -10,12 +10,13 @@ from homing.store.job_lists import JobFilter
 _CANDIDATES = 20
 
 
-def see_job(desk: Desk, job_id: str, *, removed: bool = False) -> Job:
-    """Find a job of the caller's; with `removed`, also one that can still be brought back."""
+def see_job(desk: Desk, job_id: str, *, removed: bool = False, gone: bool = False) -> Job:
+    """Find a job of the caller's; with `removed`, also one that can still be brought back; with `gone`, any."""
     job = jobs.get(desk.tx, job_id)
     if job is None or not _is_mine(desk, job):
         raise _unknown(job_id)
-    if job.removed_at is not None and not (removed and desk.now - job.removed_at <= UNDO_FOR):
+    returnable = removed and job.removed_at is not None and desk.now - job.removed_at <= UNDO_FOR
+    if job.removed_at is not None and not (gone or returnable):
         raise _unknown(job_id)
     return job
 

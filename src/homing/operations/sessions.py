@@ -30,14 +30,20 @@ def add_session(desk: Desk, ask: AddSession) -> SessionShape:
 
 
 def make_session(
-    desk: Desk, key: str, *, agent_id: str = AGENT, title: str | None = None, timezone: str | None = None
+    desk: Desk,
+    key: str,
+    *,
+    agent_id: str = AGENT,
+    title: str | None = None,
+    timezone: str | None = None,
+    field: str = "key",
 ) -> Session | None:
     """Make a session for the caller; None when it is theirs already. A key has one owner."""
     check_key(key)
     if channel_of(key) not in HTTP_CHANNELS and desk.caller.door != "import":
         raise Invalid(
             f"{channel_of(key)}: keys belong to their channel. Use web:, cli: or api: followed by a name.",
-            field="key",
+            field=field,
             code="reserved_key",
         )
     made = sessions.add(

@@ -8,6 +8,7 @@ import pytest
 from homing.model.errors import Conflict, Forbidden, Invalid, Malformed, NotFound
 from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.jobs import add_job, get_job, list_jobs
+from homing.operations.reach import find_job
 from homing.operations.removal import remove_job
 from homing.operations.runs import list_runs, run_job
 from homing.operations.shapes.base import read
@@ -24,6 +25,7 @@ from homing.operations.shapes.job_asks import (
 )
 from homing.operations.shapes.run_asks import ListRuns
 from homing.operations.undo import undo_job
+from homing.store import job_lists, jobs
 from support.asking import PERSON_TURN, RUN_TURN, add, agent, field_codes, refused
 from support.worlds import STRANGER, World
 
@@ -253,6 +255,48 @@ def test_recent_runs_are_shown_only_when_asked_for(world: World) -> None:
 def test_an_interval_fires_first_when_it_is_over_never_at_once(world: World) -> None:
     job = add(world, when="every 2 hours")
     assert at(job.next[0]) - world.now() > timedelta(hours=1, minutes=59)
+
+
+def test_a_status_is_the_same_in_the_job_in_filters_and_in_counts(world: World) -> None:
+    states: list[dict[str, Any]] = [
+        {},
+        {"last_status": "ok"},
+        {"last_status": "error"},
+        {"enabled": False, "disabled_by": "person", "next_run_at": None, "last_status": "error"},
+        {"enabled": False, "disabled_by": "engine", "next_run_at": None},
+        {"enabled": False, "disabled_by": "done", "next_run_at": None, "last_status": "error"},
+    ]
+    for state in states:
+        job = add(world)
+        if state:
+            world.write(lambda tx, job=job, state=state: jobs.engine_write(tx, job.id, state))
+    shown = world.ask(list_jobs, ListJobs()).items
+    counted = world.write(lambda tx: job_lists.count_by_status(tx, "default"))
+    assert counted == {"active": 2, "paused": 1, "attention": 2, "done": 1}
+    for status, count in counted.items():
+        filtered = {job.id for job in world.ask(list_jobs, read(ListJobs, {"status": status})).items}
+        assert filtered == {job.id for job in shown if job.status == status}
+        assert len(filtered) == count
+
+
+def test_a_job_is_found_by_id_run_name_or_a_beginning_that_fits_only_one(world: World) -> None:
+    fruit = add(world, name="fruit watch", id="job_fruit1")
+    other = add(world, name="Fruit list", id="job_fruit2")
+    run = world.ask(run_job, JobRef(job_id=fruit.id))
+
+    def found(said: str) -> str:
+        return world.write(lambda tx: find_job(world.desk(tx), said).id)
+
+    assert found("job_fruit1") == fruit.id
+    assert found(run.id) == fruit.id
+    assert found("FRUIT WATCH") == fruit.id
+    assert found("list") == other.id
+    error = refused(lambda: found("fruit"), NotFound)
+    assert error.extra == {"candidates": [fruit.id, other.id]}
+    assert "fits several" in error.detail
+    assert 'job_fruit1 "fruit watch"' in refused(lambda: found("pears"), NotFound).detail
+    with pytest.raises(NotFound):
+        world.write(lambda tx: find_job(world.desk(tx, STRANGER), "job_fruit1"))
 
 
 # updates

@@ -46,7 +46,7 @@ def test_during_a_scheduled_turn_a_message_waits(world: World) -> None:
 
 def test_nobody_takes_over_a_key_of_another_channel_or_of_another_user(world: World) -> None:
     error = refused(lambda: send(world, session_key="telegram:1"), Invalid)
-    assert field_codes(error) == {"key": "reserved_key"}
+    assert field_codes(error) == {"session_key": "reserved_key"}
     send(world)
     with pytest.raises(NotFound):
         world.ask(send_message, SendMessage(session_key="web:abc", text="x"), caller=STRANGER)
