@@ -61,9 +61,9 @@ def queried(route: Route, request: Request, *, but: tuple[str, ...] = ()) -> dic
         seen.add(name)
         if name not in but:
             given[name] = value
-    if issubclass(route.answer, Listing):
+    if issubclass(route.operation.answer, Listing):
         given = _without_page(given)
-    if route.method in ("POST", "PATCH") and (extra := given.keys() - route.defaults.keys()):
+    if route.has_body and (extra := given.keys() - route.defaults.keys()):
         names = ", ".join(sorted(extra))[:200]
         raise Invalid(f"{names}: this stands in the body, not in the query.", field=names, code="unknown_field")
     if taken := given.keys() & set(route.named.values()):
@@ -82,7 +82,7 @@ def _without_page(given: Mapping[str, Any]) -> dict[str, Any]:
 
 async def bodied(route: Route, request: Request) -> dict[str, Any]:
     """Gather what the body says; only POST and PATCH have one."""
-    if route.method not in ("POST", "PATCH"):
+    if not route.has_body:
         return {}
     body = read_object(await read_body(request), request.headers.get("content-type", ""))
     if taken := body.keys() & set(route.named.values()):
@@ -93,16 +93,18 @@ async def bodied(route: Route, request: Request) -> dict[str, Any]:
 
 async def make(door: FrontDoor, route: Route, request: Request, caller: Caller, given: Mapping[str, Any]) -> Made:
     """Ask the operation, once for each Idempotency-Key, in one transaction with what is kept of it."""
-    ask = read(route.ask, given)
+    operation = route.operation
+    ask = read(operation.ask, given)
     key = idempotency_key(request) if route.method == "POST" else None
 
     def work(tx: Tx) -> Made:
         desk = Desk(tx=tx, caller=caller, house=door.house)
         if key is None:
-            return _answered(route, route.operation(desk, ask))
+            return _answered(route, operation.function(desk, ask))
         return _once(route, desk, ask, path=request.url.path, key=key, given=given)
 
-    return await (door.store.read if route.method == "GET" else door.store.write)(work)
+    # What is kept of an answer is written, also of one that only reads.
+    return await (door.store.read if operation.reads and key is None else door.store.write)(work)
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -120,7 +122,7 @@ def _once(route: Route, desk: Desk, ask: Ask, *, path: str, key: str, given: Map
     kept = upkeep.kept_answer(desk.tx, user_id=user_id, path=path, key=key)
     if kept is not None:
         return _again(route, kept, asked)
-    made = _answered(route, route.operation(desk, ask))
+    made = _answered(route, route.operation.function(desk, ask))
     text = made.text if route.once is None else _without(made.text, route.once)
     answer = KeptAnswer(body_sha256=asked, status=made.status, answer=text)
     upkeep.keep_answer(desk.tx, user_id=user_id, path=path, key=key, kept=answer)
@@ -141,7 +143,7 @@ def _again(route: Route, kept: KeptAnswer, asked: str) -> Made:
 
 
 def _answered(route: Route, answer: Answer) -> Made:
-    status = 200 if getattr(answer, "deduped", False) else route.status
+    status = 200 if getattr(answer, "deduped", False) else route.operation.status
     return Made(status=status, text=answer.model_dump_json())
 
 

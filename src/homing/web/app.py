@@ -7,7 +7,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
-from fastapi.sse import EventSourceResponse
 from starlette.exceptions import HTTPException
 
 from homing.model.clock import Clock
@@ -45,6 +44,8 @@ def make_app(*, store: Store, house: House, clock: Clock, limits: Limits | None 
         lifespan=_lifespan(door),
     )
     app.state.streams = door.streams
+    # For whoever puts another door beside this one.
+    app.state.door = door
     schemas = [*(_add_plain(app, door, route) for route in ROUTES), *_add_others(app, door)]
     _add_house(app, door)
     app.openapi = lambda: _document(app, schemas)
@@ -64,18 +65,19 @@ def _add(
     answers: dict[int | str, Json] | None = None,
 ) -> None:
     """Put an operation at its address."""
-    responses = refusals(route.method, body=route.method in ("POST", "PATCH"))
+    operation = route.operation
+    responses = refusals(route.method, body=route.has_body)
     for status, sentence in route.also.items():
-        responses[status] = {"model": route.answer, "description": sentence}
+        responses[status] = {"model": operation.answer, "description": sentence}
     app.add_api_route(
         route.path,
         _endpoint(door, handler),
         methods=[route.method],
-        operation_id=route.name,
-        summary=_sentence(route.operation.__doc__),
+        operation_id=route.alias or route.name,
+        summary=operation.summary,
         tags=[route.noun],
-        status_code=route.status,
-        response_model=route.answer,
+        status_code=operation.status,
+        response_model=operation.answer,
         responses=responses | (answers or {}),
         openapi_extra=described,
     )
@@ -118,10 +120,10 @@ def _add_stream(app: FastAPI, door: FrontDoor, name: str, path: str, handler: Ha
         _endpoint(door, handler),
         methods=["GET"],
         operation_id=name,
-        summary=_sentence(handler.__doc__),
+        summary=handler.__doc__,
         tags=["streams"],
-        response_class=EventSourceResponse,
-        responses=refusals("GET", body=False),
+        response_class=Response,
+        responses=refusals("GET", body=False) | {200: {"content": {entrances.EVENTS: {"schema": {"type": "string"}}}}},
         openapi_extra={"parameters": parameters},
     )
 
@@ -174,10 +176,6 @@ def _document(app: FastAPI, schemas: list[Json]) -> Json:
         )
         app.openapi_schema = whole(plain, schemas)
     return app.openapi_schema
-
-
-def _sentence(doc: str | None) -> str:
-    return " ".join((doc or "").split())
 
 
 def _request_id(request: Request) -> str:

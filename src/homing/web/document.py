@@ -51,32 +51,30 @@ def _problem(status: int) -> Json:
 
 def asked(route: Route) -> tuple[Json, Json]:
     """Describe what an address takes; return that and the schemas it refers to."""
-    schema, schemas = _schema_of(route.ask)
+    operation = route.operation
+    schema, schemas = _schema_of(operation.ask)
     fields: Mapping[str, Json] = schema.get("properties", {})
-    required = set(schema.get("required", []))
     parameters = [_parameter(name, "path", fields[field], required=True) for name, field in route.named.items()]
-    left = {name: one for name, one in fields.items() if name not in route.named.values()}
-    if route.method in ("GET", "DELETE"):
-        for name, one in left.items():
-            default = {"default": route.defaults[name]} if name in route.defaults else {}
-            parameters.append(_parameter(name, "query", one | default, required=name in required))
-        if issubclass(route.answer, Listing):
-            parameters += page_parameters()
-        return {"parameters": parameters}, schemas
     described: Json = {"parameters": parameters}
+    if not route.has_body:
+        for name, one in fields.items():
+            if name not in route.named.values():
+                default = {"default": route.defaults[name]} if name in route.defaults else {}
+                parameters.append(_parameter(name, "query", one | default, required=name in schema.get("required", [])))
+        if issubclass(operation.answer, Listing):
+            parameters += _page_parameters()
     if route.method == "POST":
         parameters.append(_KEY_HEADER)
-    if left:
-        body = schema | {"properties": left, "required": sorted(required & left.keys()), "title": title(route)}
-        schemas[title(route)] = body
-        described["requestBody"] = {
-            "required": bool(body["required"]),
-            "content": {"application/json": {"schema": {"$ref": _REF.format(model=title(route))}}},
-        }
+    if operation.body is not None:
+        body, more = _schema_of(operation.body)
+        name = operation.body.__name__
+        schemas |= more | {name: body}
+        content = {"application/json": {"schema": {"$ref": _REF.format(model=name)}}}
+        described["requestBody"] = {"required": bool(body.get("required")), "content": content}
     return described, schemas
 
 
-def page_parameters() -> list[Json]:
+def _page_parameters() -> list[Json]:
     """Describe the words that all lists take."""
     schema, _ = _schema_of(PageAsk)
     return [_parameter(name, "query", one, required=False) for name, one in schema["properties"].items()]
@@ -97,11 +95,6 @@ def _plain(schema: Json) -> Json:
 def _schema_of(ask: type[Ask]) -> tuple[Json, Json]:
     schema = ask.model_json_schema(ref_template=_REF)
     return schema, schema.pop("$defs", {})
-
-
-def title(route: Route) -> str:
-    """Name the schema of an address's body."""
-    return "".join(part.capitalize() for part in route.name.split("_"))
 
 
 def whole(document: Json, schemas: Iterable[Json]) -> Json:

@@ -4,15 +4,17 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from fastapi import Request, Response
-from fastapi.sse import EventSourceResponse
+from starlette.responses import StreamingResponse
 
 from homing.model.errors import Invalid, NotReady, Unauthenticated
 from homing.model.people import Caller
 from homing.operations.desk import Desk
+from homing.operations.hooks import call_hook as take_in
 from homing.operations.people import sign_in as open_with
 from homing.operations.people import sign_out as close_with
 from homing.operations.shapes.base import read
 from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
+from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
 from homing.web.answering import Made, bodied, idempotency_key, let_in, queried
 from homing.web.bodies import is_json, parse, read_body
@@ -24,6 +26,8 @@ from homing.web.limits import shadow
 from homing.web.routes import CALL_HOOK, SIGN_IN, SIGN_OUT
 from homing.web.stream import PING
 
+EVENTS = "text/event-stream"
+
 
 async def sign_in(door: FrontDoor, request: Request) -> Response:
     """Take a code or a token; the cookie goes out as a header, never in the body."""
@@ -33,7 +37,7 @@ async def sign_in(door: FrontDoor, request: Request) -> Response:
     signed, now = await door.store.write(lambda tx: (open_with(_desk(door, tx), ask), tx.now()))
     request.state.user_id = signed.user_id
     door.doorman.give_cookie(request, signed.cookie.get_secret_value(), until(signed.expires_at, now))
-    return Made(status=SIGN_IN.status, text=signed.model_dump_json()).response()
+    return Made(status=SIGN_IN.operation.status, text=signed.model_dump_json()).response()
 
 
 async def sign_out(door: FrontDoor, request: Request) -> Response:
@@ -45,7 +49,7 @@ async def sign_out(door: FrontDoor, request: Request) -> Response:
         ask = read(SignOut, {"cookie": cookie})
         await door.store.write(lambda tx: close_with(_desk(door, tx), ask))
     door.doorman.give_cookie(request, "", timedelta())
-    return Made(status=SIGN_OUT.status, text=SignedOutShape().model_dump_json()).response()
+    return Made(status=SIGN_OUT.operation.status, text=SignedOutShape().model_dump_json()).response()
 
 
 async def call_hook(door: FrontDoor, request: Request) -> Response:
@@ -55,9 +59,9 @@ async def call_hook(door: FrontDoor, request: Request) -> Response:
     body = await read_body(request)
     given["body"] = _said(body, request.headers.get("content-type", ""))
     given["external_id"] = idempotency_key(request) or request.headers.get("webhook-id") or None
-    ask = read(CALL_HOOK.ask, given)
-    called = await door.store.write(lambda tx: CALL_HOOK.operation(_desk(door, tx), ask))
-    return Made(status=CALL_HOOK.status, text=called.model_dump_json()).response()
+    ask = read(CallHook, given)
+    called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
+    return Made(status=CALL_HOOK.operation.status, text=called.model_dump_json()).response()
 
 
 async def watch_session(door: FrontDoor, request: Request) -> Response:
@@ -71,14 +75,19 @@ async def watch_session(door: FrontDoor, request: Request) -> Response:
         raise Invalid("after is the id of an event of this stream.", field="after", code="wrong_type")
     key = request.path_params["key"]
     session = await door.store.read(lambda tx: Desk(tx=tx, caller=caller, house=door.house).session(key))
-    return EventSourceResponse(_kept_in(door, request, door.streams.of_session(caller, session, place)))
+    return _streamed(_kept_in(door, request, door.streams.of_session(caller, session, place)))
 
 
 async def watch_events(door: FrontDoor, request: Request) -> Response:
     """Stream all of the caller's sessions, live."""
     caller = await let_in(door, request)
     _refuse_others(dict(request.query_params))
-    return EventSourceResponse(_kept_in(door, request, door.streams.of_user(caller)))
+    return _streamed(_kept_in(door, request, door.streams.of_user(caller)))
+
+
+def _streamed(events: AsyncIterator[bytes]) -> Response:
+    # A proxy that gathers events before it passes them on would make a live stream a slow one.
+    return StreamingResponse(events, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
 async def _kept_in(door: FrontDoor, request: Request, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
 from homing.model.errors import Error, Invalid, NotReady, Refused, SlowDown
+
+log = structlog.get_logger(__name__)
 
 MEDIA = "application/problem+json"
 
@@ -85,7 +88,10 @@ def problem_of(error: Error, request_id: str) -> Response:
             proof = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return problem(error.status, error.code, error.detail, request_id, extra=error.extra, headers=proof)
         case NotReady():
-            return problem(503, "not_ready", str(error), request_id, headers={"Retry-After": "2"})
+            # Why, and where the database is, stands in the log; whoever asks may be anybody.
+            log.warning("not ready", action="not_ready", reason=str(error), request_id=request_id)
+            detail = "Homing cannot serve right now. Try again in a moment; its log, or `homing doctor`, says why."
+            return problem(503, "not_ready", detail, request_id, headers={"Retry-After": "2"})
         case _:
             return internal(request_id)
 

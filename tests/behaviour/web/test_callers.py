@@ -1,0 +1,236 @@
+"""Who gets in, by which proof, under which name, and how often."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from homing.model.errors import Invalid
+from homing.model.people import OWNER
+from homing.settings import load
+from homing.store import Tx, people
+from homing.web.hosts import check_exposure
+from homing.web.limits import Limits
+from support.asking import session
+from support.site import COOKIE, OWNER_TOKEN, Site, give_token, open_site, problem
+from support.worlds import World, make_house
+
+HERE = {"Origin": "http://127.0.0.1:4664"}
+
+
+async def test_a_revoked_token_opens_nothing_any_more(site: Site) -> None:
+    made = (await site.owner.post("/api/tokens", json={})).json()
+    other = site.client(made["token"])
+    assert (await other.get("/api/me")).json()["user_id"] == OWNER
+    assert (await site.owner.delete(f"/api/tokens/{made['id']}")).status_code == 200
+    refused = await other.get("/api/me")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert "homing open" in problem(refused)["detail"]
+
+
+async def test_a_token_ends_when_it_was_to_end(site: Site) -> None:
+    def ended(tx: Tx) -> None:
+        past = tx.now() - timedelta(seconds=1)
+        people.add_token(tx, user_id=OWNER, role="user", kind="token", secret="hom_old", expires_at=past)
+
+    site.world.write(ended)
+    assert (await site.client("hom_old").get("/api/me")).status_code == 401
+    assert (await site.nobody.post("/api/auth/sign-in", json={"token": "hom_old"})).status_code == 401
+
+
+async def test_neither_a_code_nor_a_cookie_is_a_token(site: Site) -> None:
+    give_token(site.world, OWNER, "admin", "a-code", kind="code")
+    give_token(site.world, OWNER, "admin", "a-cookie", kind="cookie")
+    assert (await site.client("a-code").get("/api/me")).status_code == 401
+    assert (await site.client("a-cookie").get("/api/me")).status_code == 401
+    assert (await site.client(Cookie=f"{COOKIE}={OWNER_TOKEN}").get("/api/me")).status_code == 401
+    assert (await site.client(Cookie=f"{COOKIE}=a-code").get("/api/me")).status_code == 401
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic aG9taW5n", "hom_owner", "Bearer \xff\xfe"])
+async def test_a_header_that_proves_nothing_is_told_how_to(site: Site, header: str) -> None:
+    client = site.nobody
+    response = await client.get("/api/me", headers=[(b"Authorization", header.encode("latin-1"))])
+    assert response.status_code == 401
+    problem(response)
+
+
+async def test_a_code_signs_in_once_with_a_cookie_no_script_can_read(site: Site) -> None:
+    give_token(site.world, OWNER, "admin", "a-code", kind="code")
+    browser = site.nobody
+    signed = await browser.post("/api/auth/sign-in", json={"code": "a-code"}, headers=HERE)
+    assert signed.status_code == 200
+    assert signed.json()["user_id"] == OWNER
+    assert "cookie" not in signed.json()
+    cookie = signed.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=2592000"):
+        assert part in cookie
+    assert "Secure" not in cookie, "plain http on one's own machine has no other"
+    assert (await browser.get("/api/me")).json()["role"] == "admin"
+    again = await site.nobody.post("/api/auth/sign-in", json={"code": "a-code"})
+    assert again.status_code == 401
+    kept = site.world.write(lambda tx: people.find_token(tx, cookie.partition("=")[2].partition(";")[0]))
+    assert kept is not None
+    assert kept.kind == "cookie"
+
+
+async def test_a_token_signs_in_too_and_what_the_page_adds_says_so(site: Site) -> None:
+    browser = site.nobody
+    assert (await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})).status_code == 200
+    session(site.world)
+    job = await browser.post("/api/jobs", json={"session_key": "web:abc", "when": "in 2 hours", "message": "look"})
+    assert job.json()["origin"]["door"] == "page"
+    by_cli = await site.client(OWNER_TOKEN, **{"User-Agent": "homing-cli"}).post(
+        "/api/jobs", json={"session_key": "web:abc", "when": "in 2 hours", "message": "look again"}
+    )
+    assert by_cli.json()["origin"]["door"] == "cli"
+
+
+async def test_signing_out_ends_the_cookie_here_and_there(site: Site) -> None:
+    browser = site.nobody
+    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
+    stolen = site.client(Cookie=f"{COOKIE}={browser.cookies[COOKIE]}")
+    assert (await stolen.get("/api/me")).status_code == 200
+    out = await browser.post("/api/auth/sign-out")
+    assert out.status_code == 200
+    assert "Max-Age=0" in out.headers["set-cookie"]
+    assert (await stolen.get("/api/me")).status_code == 401
+    assert (await site.nobody.post("/api/auth/sign-out")).status_code == 200
+
+
+async def test_a_cookie_rolls_on_while_it_is_used(site: Site) -> None:
+    def nearly_old(tx: Tx) -> None:
+        ends = tx.now() + timedelta(days=20)
+        people.add_token(tx, user_id=OWNER, role="user", kind="cookie", secret="rolling", expires_at=ends)
+
+    site.world.write(nearly_old)
+    # Born twenty days before its end, it came from a token that ends: it does not roll.
+    fixed = await site.client(Cookie=f"{COOKIE}=rolling").get("/api/me")
+    assert "set-cookie" not in fixed.headers
+    browser = site.nobody
+    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
+    assert "set-cookie" not in (await browser.get("/api/me")).headers
+    if not site.world.postgres:
+        site.world.clock.advance(timedelta(days=29))
+        rolled = await browser.get("/api/me")
+        assert "Max-Age=2592000" in rolled.headers["set-cookie"]
+        site.world.clock.advance(timedelta(days=29))
+        assert (await browser.get("/api/me")).status_code == 200
+        site.world.clock.advance(timedelta(days=31))
+        assert (await browser.get("/api/me")).status_code == 401
+
+
+async def test_behind_https_the_cookie_never_goes_over_plain_http(world: World) -> None:
+    settings = replace(world.settings, public_url="https://homing.example.org")
+    site = open_site(replace(world, house=make_house(settings)))
+    client = site.client(Host="homing.example.org")
+    signed = await client.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
+    assert "Secure" in signed.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("body", [{}, {"code": "a", "token": "b"}, {"code": ""}, {"password": "x"}])
+async def test_signing_in_takes_one_proof(site: Site, body: dict[str, str]) -> None:
+    assert (await site.nobody.post("/api/auth/sign-in", json=body)).status_code in (401, 422)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:4664", "localhost:4664", "[::1]:4664", "192.168.1.7", "x.localhost:1"])
+async def test_numbers_and_this_machine_are_our_names(site: Site, host: str) -> None:
+    assert (await site.client(Host=host).get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:4664", "127.0.0.1.evil.example", "localhost.evil", "a b"]
+)
+async def test_any_other_name_is_refused_so_that_dns_cannot_be_rebound(site: Site, host: str) -> None:
+    for path in ("/api/me", "/healthz", "/"):
+        response = await site.client(OWNER_TOKEN, Host=host).get(path)
+        assert response.status_code == 403
+        assert "HOMING_PUBLIC_URL" in problem(response)["detail"]
+
+
+async def test_the_public_name_is_ours(world: World) -> None:
+    settings = replace(world.settings, public_url="https://homing.example.org:8443/x")
+    site = open_site(replace(world, house=make_house(settings)))
+    assert (await site.client(Host="homing.example.org:8443").get("/healthz")).status_code == 200
+    assert (await site.client(Host="example.org").get("/healthz")).status_code == 403
+
+
+async def test_another_sites_page_cannot_use_the_cookie(site: Site) -> None:
+    browser = site.nobody
+    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN}, headers=HERE)
+    for origin in ("https://evil.example", "http://127.0.0.1:9999", "null", "http://localhost:4664"):
+        forged = await browser.post("/api/memories", json={"text": "x"}, headers={"Origin": origin})
+        assert forged.status_code == 403, origin
+        login = await site.nobody.post("/api/auth/sign-in", json={"token": OWNER_TOKEN}, headers={"Origin": origin})
+        assert login.status_code == 403
+        out = await browser.post("/api/auth/sign-out", headers={"Origin": origin})
+        assert out.status_code == 403
+    assert (await browser.post("/api/memories", json={"text": "x"}, headers=HERE)).status_code == 201
+    program = site.client(OWNER_TOKEN, Origin="https://my.tool")
+    assert (await program.post("/api/memories", json={"text": "y"})).status_code == 201, "a token is proof enough"
+
+
+async def test_whoever_asks_too_often_is_told_when_to_come_back(world: World) -> None:
+    site = open_site(world, Limits(requests_per_second=1, requests_at_once=3, sign_ins_per_minute=2))
+    for _ in range(3):
+        assert (await site.owner.get("/api/me")).status_code == 200
+    refused = await site.owner.get("/api/me")
+    assert refused.status_code == 429
+    assert problem(refused)["code"] == "slow_down"
+    assert refused.headers["retry-after"] == "1"
+    assert (await site.stranger.get("/api/me")).status_code == 200, "one caller's haste is not another's"
+    world.clock.advance(1.0)
+    assert (await site.owner.get("/api/me")).status_code == 200
+
+
+async def test_guessing_codes_is_slow(world: World) -> None:
+    site = open_site(world, Limits(sign_ins_per_minute=2))
+
+    async def guess(client: httpx2.AsyncClient) -> int:
+        return (await client.post("/api/auth/sign-in", json={"code": "guess"})).status_code
+
+    assert [await guess(site.nobody) for _ in range(3)] == [401, 401, 429]
+    assert await guess(site.client(address="10.0.0.9")) == 401
+    world.clock.advance(60.0)
+    assert await guess(site.nobody) == 401
+
+
+async def test_every_answer_carries_the_headers_that_protect_a_page(site: Site) -> None:
+    for path in ("/api/me", "/api/nothing", "/", "/healthz"):
+        headers = (await site.owner.get(path)).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'")
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["x-request-id"].startswith("req_")
+        assert "access-control-allow-origin" not in headers
+    assert (await site.owner.get("/api/me")).headers["cache-control"] == "no-store"
+
+
+async def test_no_secret_stands_in_the_log(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    session(site.world)
+    hook = (await site.owner.post("/api/sessions/web:abc/hooks", json={})).json()["url"]
+    token = hook.rpartition("/")[2]
+    await site.nobody.post(f"/api/hooks/{token}", json={"text": "very private"})
+    give_token(site.world, OWNER, "admin", "a-code", kind="code")
+    await site.nobody.post("/api/auth/sign-in", json={"code": "a-code"})
+    logged = capsys.readouterr().out
+    assert "action=request" in logged
+    assert "/api/hooks/…" in logged
+    for secret in (token, OWNER_TOKEN, "a-code", "very private"):
+        assert secret not in logged
+
+
+def test_listening_to_others_takes_a_token(tmp_path: Path) -> None:
+    home = {"HOMING_HOME": str(tmp_path), "TZ": "UTC"}
+    check_exposure(load(home))
+    check_exposure(load(home | {"HOMING_HOST": "localhost"}))
+    with pytest.raises(Invalid, match="HOMING_TOKEN"):
+        check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))
+    check_exposure(load(home | {"HOMING_HOST": "0.0.0.0", "HOMING_TOKEN": "long and random"}))
+    (tmp_path / "token").write_text("hom_x\n")
+    check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))

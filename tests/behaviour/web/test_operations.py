@@ -1,0 +1,114 @@
+"""One operation, one name: every operation has its address and every address its operation, and each works."""
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from homing.operations import OPERATIONS
+from homing.web.openapi import document
+from homing.web.problems import CODES
+from homing.web.routes import CALL_HOOK, ROUTES, SEND, SIGN_IN, SIGN_OUT
+from support.site import Site
+from support.visits import visits
+
+STREAMS = {"watch_session", "watch_events"}
+SECOND_ADDRESSES = {"list_runs_of_job"}
+
+
+@pytest.fixture(scope="module")
+def openapi() -> dict[str, Any]:
+    return document()
+
+
+def operations_of(openapi: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["operationId"]: one for path in openapi["paths"].values() for one in path.values()}
+
+
+def test_every_operation_has_its_address_and_every_address_its_operation(openapi: dict[str, Any]) -> None:
+    names = {operation.name for operation in OPERATIONS}
+    assert operations_of(openapi).keys() == names | STREAMS | SECOND_ADDRESSES
+    assert {route.name for route in (*ROUTES, SEND, SIGN_IN, SIGN_OUT, CALL_HOOK)} == names
+
+
+def test_an_operation_that_reads_is_a_get_and_every_change_is_not() -> None:
+    reading = {route.name for route in ROUTES if route.method == "GET"}
+    assert reading == {operation.name for operation in OPERATIONS if operation.reads} - {"preview_schedule"}
+
+
+def test_the_document_is_openapi_3_1_and_every_reference_in_it_leads_somewhere(openapi: dict[str, Any]) -> None:
+    assert openapi["openapi"].startswith("3.1")
+
+    def follow(value: Any) -> None:
+        if isinstance(value, dict):
+            if isinstance(value.get("$ref"), str):
+                _, kind, group, name = value["$ref"].split("/")
+                assert name in openapi[kind][group], value["$ref"]
+            for inner in value.values():
+                follow(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                follow(inner)
+
+    follow(openapi)
+
+
+def test_every_address_says_which_problems_it_answers_with(openapi: dict[str, Any]) -> None:
+    for name, operation in operations_of(openapi).items():
+        told = operation["responses"].keys()
+        assert {"400", "401", "403", "404", "422", "429", "500", "503"} <= told, name
+    told = set[str]()
+    for response in openapi["components"]["responses"].values():
+        _, codes = response["content"]["application/problem+json"]["schema"]["allOf"]
+        told |= set(codes["properties"]["code"]["enum"])
+    assert told == {code for status, codes in CODES.items() if status != 405 for code in codes}
+
+
+async def test_every_operation_answers_as_the_document_says(site: Site, openapi: dict[str, Any]) -> None:
+    described = operations_of(openapi)
+    visited: set[str] = set()
+    async for visit in visits(site):
+        response = await visit.pay(site.owner)
+        assert response.status_code == visit.status, (visit, response.text)
+        assert response.headers["content-type"] == "application/json"
+        schema = described[visit.operation]["responses"][str(visit.status)]["content"]["application/json"]["schema"]
+        whole = {**schema, "components": openapi["components"]}
+        jsonschema_rs.validator_for(whole).validate(response.json())
+        visited.add(visit.operation)
+    assert visited == described.keys() - STREAMS
+
+
+async def test_nobody_gets_in_anywhere_without_a_token(site: Site) -> None:
+    async for visit in visits(site):
+        response = await visit.pay(site.nobody)
+        if visit.operation in {"sign_in", "sign_out", "call_hook"}:
+            assert response.status_code == visit.status, visit
+        else:
+            assert response.status_code == 401, visit
+    for path in ("/api/events", "/api/sessions/web:abc/events"):
+        assert (await site.nobody.get(path)).status_code == 401
+
+
+OWN = {
+    "get_status", "get_me", "update_me", "list_agents", "list_tokens", "create_token", "sign_in", "sign_out",
+    "add_session", "list_sessions", "call_hook", "list_webhooks", "add_webhook", "list_jobs", "list_upcoming",
+    "preview_schedule", "list_memories", "add_memory",
+}  # fmt: skip
+"""What anybody may ask, because it tells of their own things only."""
+
+
+async def test_a_stranger_sees_and_touches_nothing_of_anybody_else(site: Site) -> None:
+    """Every operation is tried with the wrong token, on things that are there."""
+    async for visit in visits(site):
+        response = await visit.pay(site.stranger)
+        if visit.operation in OWN:
+            assert response.status_code == visit.status, (visit, response.text)
+        else:
+            refused = 403 if visit.operation.startswith("admin_") else 404
+            assert response.status_code == refused, (visit, response.text)
+        assert not any(secret in response.text for secret in ("fruit watch", "example.com/two", "likes pears"))
+        mine = await site.owner.get("/api/jobs", params={"q": "fruit watch"})
+        assert [job["name"] for job in mine.json()["items"]] == ["fruit watch"], visit
+    assert (await site.stranger.get("/api/sessions/web:abc/events")).status_code == 404
+    tokens = (await site.stranger.get("/api/tokens")).json()["items"]
+    assert {token["user_id"] for token in tokens} == {"stranger"}

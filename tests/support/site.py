@@ -1,0 +1,116 @@
+"""A Homing behind its front door: the real app over a real store, asked through httpx without a network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+
+from homing.model.messages import NewMessage
+from homing.model.people import OWNER, Role
+from homing.store import Tx, deliveries, people, sessions
+from homing.store.deliveries import NewOutbound
+from homing.web.app import make_app
+from homing.web.limits import Limits
+from support.worlds import STRANGER, World
+
+BASE = "http://127.0.0.1:4664"
+OWNER_TOKEN = "hom_owner"
+STRANGER_TOKEN = "hom_stranger"
+COOKIE = "homing_4664"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """The app, and those who ask it."""
+
+    world: World
+    app: FastAPI
+    clients: list[httpx2.AsyncClient] = field(default_factory=list[httpx2.AsyncClient])
+
+    def client(self, token: str | None = None, *, address: str = "127.0.0.1", **headers: str) -> httpx2.AsyncClient:
+        transport = httpx2.ASGITransport(app=self.app, client=(address, 50_000))
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        client = httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers)
+        self.clients.append(client)
+        return client
+
+    @property
+    def owner(self) -> httpx2.AsyncClient:
+        return self.client(OWNER_TOKEN)
+
+    @property
+    def stranger(self) -> httpx2.AsyncClient:
+        return self.client(STRANGER_TOKEN)
+
+    @property
+    def nobody(self) -> httpx2.AsyncClient:
+        return self.client()
+
+
+def open_site(world: World, limits: Limits | None = None) -> Site:
+    """Open the front door of a world, with a token for each of its people."""
+    give_token(world, OWNER, "admin", OWNER_TOKEN)
+    give_token(world, STRANGER.user_id, "user", STRANGER_TOKEN)
+    return Site(world=world, app=make_app(store=world.store, house=world.house, clock=world.clock, limits=limits))
+
+
+def give_token(world: World, user_id: str, role: Role, secret: str, kind: str = "token") -> None:
+    world.write(lambda tx: people.add_token(tx, user_id=user_id, role=role, kind=kind, secret=secret, expires_at=None))
+
+
+def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str]:
+    """Write a message that is owed to addresses; return the deliveries' ids."""
+
+    def work(tx: Tx) -> list[str]:
+        session = sessions.find(tx, key)
+        assert session is not None
+        sessions.lock(tx, [session.id])
+        note = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=text)
+        [seq], marks = sessions.say(tx, [note])
+        deliveries.owe(
+            tx,
+            [
+                NewOutbound(
+                    session_id=session.id, user_id=session.user_id, seq=seq, rev=marks[session.id].rev, cause="note",
+                    addresses=list(addresses),
+                )
+            ],
+        )  # fmt: skip
+        return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq]).get(seq, [])]
+
+    return world.write(work)
+
+
+def kill(world: World, delivery_id: str) -> None:
+    """Let a delivery fail for good."""
+
+    def work(tx: Tx) -> None:
+        delivery = deliveries.get(tx, delivery_id)
+        assert delivery is not None
+        sessions.lock(tx, [delivery.session_id])
+        rev = sessions.mark(tx, {delivery.session_id: 0})[delivery.session_id].rev
+        assert deliveries.finish_delivery(tx, delivery, rev=rev, sent=False, error="Nobody took it.")
+
+    world.write(work)
+
+
+def problem(response: httpx2.Response) -> dict[str, Any]:
+    """Read a problem, which is always whole."""
+    assert response.headers["content-type"] == "application/problem+json", response.text
+    told = response.json()
+    assert told["status"] == response.status_code
+    assert told["type"] == f"/problems/{told['code']}"
+    assert told["title"]
+    assert told["detail"].endswith((".", "?"))
+    assert told["request_id"] == response.headers["x-request-id"]
+    assert "Traceback" not in response.text
+    return told
+
+
+def field_codes(response: httpx2.Response) -> dict[str, str]:
+    """Read which fields were refused, and why."""
+    assert response.status_code == 422, response.text
+    return {one["field"]: one["code"] for one in problem(response)["errors"]}

@@ -1,0 +1,102 @@
+"""A furnished site, and one good request for every operation: what walks through all addresses walk by."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from support.asking import add, session
+from support.site import Site, give_token, kill, owe
+
+KEY = "web:abc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """One request that succeeds when its owner sends it."""
+
+    operation: str
+    method: str
+    path: str
+    status: int = 200
+    body: dict[str, Any] | None = None
+    query: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    async def pay(self, client: httpx2.AsyncClient) -> httpx2.Response:
+        return await client.request(self.method, self.path, json=self.body, params=self.query)
+
+
+async def visits(site: Site) -> AsyncIterator[Visit]:
+    """Give one good request for each operation, each made possible just before it is given."""
+    world, owner = site.world, site.owner
+    session(world)
+    job = add(world, name="fruit watch").id
+    yield Visit(operation="get_status", method="GET", path="/api/status")
+    yield Visit(operation="get_me", method="GET", path="/api/me")
+    yield Visit(operation="update_me", method="PATCH", path="/api/me", body={"timezone": "Europe/Berlin"})
+    yield Visit(operation="list_agents", method="GET", path="/api/agents")
+    yield Visit(operation="create_token", method="POST", path="/api/tokens", body={"expires": "in 2 days"}, status=201)
+    made = (await owner.post("/api/tokens", json={})).json()
+    yield Visit(operation="list_tokens", method="GET", path="/api/tokens")
+    yield Visit(operation="revoke_token", method="DELETE", path=f"/api/tokens/{made['id']}")
+    give_token(world, "default", "admin", "code-1", kind="code")
+    yield Visit(operation="sign_in", method="POST", path="/api/auth/sign-in", body={"code": "code-1"})
+    yield Visit(operation="sign_out", method="POST", path="/api/auth/sign-out")
+    yield Visit(operation="add_session", method="POST", path="/api/sessions", body={"title": "Pears"}, status=201)
+    yield Visit(operation="list_sessions", method="GET", path="/api/sessions", query={"q": "abc"})
+    yield Visit(operation="get_session", method="GET", path=f"/api/sessions/{KEY}")
+    yield Visit(operation="update_session", method="PATCH", path=f"/api/sessions/{KEY}", body={"title": "Fruit"})
+    yield Visit(operation="send_message", method="POST", path=f"/api/sessions/{KEY}/messages", body={"text": "hi"},
+                status=202)  # fmt: skip
+    owe(world, KEY, "hello", [])
+    yield Visit(operation="list_messages", method="GET", path=f"/api/sessions/{KEY}/messages", query={"after": 0})
+    yield Visit(operation="cancel_turn", method="POST", path=f"/api/sessions/{KEY}/cancel", body={}, status=202)
+    yield Visit(operation="test_address", method="POST", path=f"/api/sessions/{KEY}/test", body={"address": KEY},
+                status=202)  # fmt: skip
+    yield Visit(operation="add_hook", method="POST", path=f"/api/sessions/{KEY}/hooks", body={"name": "ci"}, status=201)
+    hook = (await owner.post(f"/api/sessions/{KEY}/hooks", json={})).json()
+    yield Visit(operation="list_hooks", method="GET", path=f"/api/sessions/{KEY}/hooks")
+    yield Visit(operation="call_hook", method="POST", path="/api/hooks/" + hook["url"].rpartition("/")[2],
+                body={"text": "built"}, status=202)  # fmt: skip
+    yield Visit(operation="remove_hook", method="DELETE", path=f"/api/sessions/{KEY}/hooks/{hook['id']}")
+    yield Visit(operation="add_webhook", method="POST", path="/api/webhooks", body={"url": "https://example.com/in"},
+                status=201)  # fmt: skip
+    webhook = (await owner.post("/api/webhooks", json={"url": "https://example.com/two"})).json()
+    yield Visit(operation="list_webhooks", method="GET", path="/api/webhooks")
+    yield Visit(operation="remove_webhook", method="DELETE", path=f"/api/webhooks/{webhook['id']}")
+    plain = {"session_key": KEY, "when": "every 2 hours", "message": "look"}
+    yield Visit(operation="add_job", method="POST", path="/api/jobs", body=plain, status=201)
+    yield Visit(operation="list_jobs", method="GET", path="/api/jobs", query={"recent": 5, "sort": "name"})
+    yield Visit(operation="get_job", method="GET", path=f"/api/jobs/{job}")
+    yield Visit(operation="update_job", method="PATCH", path=f"/api/jobs/{job}", body={"name": "pears"})
+    yield Visit(operation="disable_job", method="POST", path=f"/api/jobs/{job}/disable", body={"reason": "rest"})
+    yield Visit(operation="enable_job", method="POST", path=f"/api/jobs/{job}/enable")
+    yield Visit(operation="skip_job", method="POST", path=f"/api/jobs/{job}/skip", body={"count": 1})
+    revision = (await owner.get(f"/api/jobs/{job}")).json()["revision"]
+    yield Visit(operation="undo_job", method="POST", path=f"/api/jobs/{job}/undo", body={"revision": revision})
+    yield Visit(operation="why_job", method="GET", path=f"/api/jobs/{job}/why")
+    yield Visit(operation="run_job", method="POST", path=f"/api/jobs/{job}/run", status=202)
+    yield Visit(operation="list_runs", method="GET", path="/api/runs", query={"job_id": job})
+    yield Visit(operation="list_runs_of_job", method="GET", path=f"/api/jobs/{job}/runs")
+    run = (await owner.get("/api/runs")).json()["items"]
+    if not run:
+        run = [(await owner.post(f"/api/jobs/{job}/run")).json()]
+    yield Visit(operation="get_run", method="GET", path=f"/api/runs/{run[0]['id']}")
+    yield Visit(operation="cancel_run", method="POST", path=f"/api/runs/{run[0]['id']}/cancel", status=202)
+    yield Visit(operation="list_upcoming", method="GET", path="/api/upcoming")
+    yield Visit(operation="preview_schedule", method="POST", path="/api/schedules/preview", body={"when": "every 2h"})
+    yield Visit(operation="list_deliveries", method="GET", path="/api/deliveries", query={"session_key": KEY})
+    [dead] = owe(world, KEY, "lost", ["webhook:wh_gone"])
+    kill(world, dead)
+    yield Visit(operation="retry_delivery", method="POST", path=f"/api/deliveries/{dead}/retry", status=202)
+    yield Visit(operation="add_memory", method="POST", path="/api/memories", body={"text": "likes apples"}, status=201)
+    memory = (await owner.post("/api/memories", json={"text": "likes pears"})).json()
+    yield Visit(operation="list_memories", method="GET", path="/api/memories", query={"q": "pears"})
+    yield Visit(operation="remove_memory", method="DELETE", path=f"/api/memories/{memory['id']}")
+    yield Visit(operation="admin_list_jobs", method="GET", path="/api/admin/jobs")
+    yield Visit(operation="admin_update_job", method="PATCH", path=f"/api/admin/jobs/{job}", body={"name": "checked"})
+    yield Visit(operation="admin_disable_job", method="POST", path=f"/api/admin/jobs/{job}/disable", body={})
+    yield Visit(operation="remove_job", method="DELETE", path=f"/api/jobs/{job}")
+    yield Visit(operation="delete_session", method="DELETE", path=f"/api/sessions/{KEY}",
+                query={"delete_automations": True})  # fmt: skip
