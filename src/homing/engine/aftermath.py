@@ -64,9 +64,9 @@ def after_runs(tx: Tx, ended: Sequence[Aftermath]) -> None:
 
 def _after_good_end(tx: Tx, one: Aftermath) -> None:
     job = one.job
-    if not (one.same_revision and one.scheduled) or job.removed_at is not None:
+    if not one.scheduled or job.removed_at is not None:
         return
-    if job.delete_after_run:
+    if job.delete_after_run and one.same_revision:
         jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
     elif job.enabled and job.next_run_at is None:
         _end(tx, job, "It ran, and has no further time to run.")
@@ -75,7 +75,7 @@ def _after_good_end(tx: Tx, one: Aftermath) -> None:
 def _after_cancel(tx: Tx, one: Aftermath) -> None:
     job = one.job
     jobs.engine_write(tx, job.id, {"last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "rev": one.rev})
-    if one.same_revision and one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
+    if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
         _end(tx, job, "Its run was cancelled, and it has no further time to run.")
 
 
@@ -97,15 +97,17 @@ def _after_failure(tx: Tx, one: Aftermath) -> None:
             "rev": one.rev,
         },
     )  # fmt: skip
-    if not one.same_revision or job.removed_at is not None:
+    if job.removed_at is not None:
         return
-    failures = job.consecutive_failures + 1
+    failures = job.consecutive_failures + int(one.same_revision)
     jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
     if not one.scheduled or not job.enabled:
         return
     if isinstance(job.timing.schedule, At):
-        _retry_or_pause(tx, one, line)
-    elif failures >= MAX_FAILURES:
+        # Given another instant meanwhile, it simply waits for that one.
+        if job.next_run_at is None:
+            _retry_or_pause(tx, one, line)
+    elif one.same_revision and failures >= MAX_FAILURES:
         _pause(tx, one, f"It failed {failures} times in a row; the last time: {line}")
     elif job.next_run_at is None:
         _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")

@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 
 from homing.model.clock import Clock
 from homing.model.errors import Broken, Invalid, NotReady
-from homing.store.bell import Bell, LocalBell, PostgresBell
+from homing.store.bell import Bell, LocalBell
 
 T = TypeVar("T")
 Row = sa.Row[*tuple[Any, ...]]
@@ -96,7 +96,7 @@ class Store:
         else:
             self._writers = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
             self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
-        self.bell: Bell = PostgresBell(self.url) if self.postgres else LocalBell()
+        self.bell = _bell(self.url)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run one transaction. It is finished even when the asking task is cancelled."""
@@ -157,6 +157,15 @@ class Store:
                 return work(Tx(fresh.execution_options(**options), self.clock)), set()
         except exc.DBAPIError as error:
             raise _named(error) from error
+
+
+def _bell(url: URL) -> Bell:
+    if url.get_backend_name() != "postgresql":
+        return LocalBell()
+    # The driver is an extra: a Homing on SQLite lives without it.
+    from homing.store.postgres_bell import PostgresBell  # noqa: PLC0415
+
+    return PostgresBell(url)
 
 
 def read_url(url: str) -> URL:
