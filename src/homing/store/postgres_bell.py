@@ -1,4 +1,4 @@
-"""The bell of many processes: NOTIFY, with many rings folded into one. PostgreSQL's driver is loaded only where it is used."""
+"""The bell of many processes: NOTIFY, with many rings folded into one. Loaded only where PostgreSQL is used."""
 
 import asyncio
 import json
