@@ -10,15 +10,18 @@ _SHOWN = 12
 
 
 def find_job(server: Server, said: str) -> Json:
-    """Find a job by id (or a run's), by a unique beginning of its id, or by its name."""
+    """Find a job by id (or a run's), by its name, or by a unique beginning of either."""
     wanted = said.partition(":")[0].strip()
     found = _exactly(server, f"/api/jobs/{part(wanted)}")
     if found is not None:
         return found
     near = list(pages(server, "/api/jobs", {"q": wanted}, limit=200))
-    fits = [job for job in near if job["name"].casefold() == wanted.casefold()] or [
-        job for job in near if job["id"].startswith(wanted) or job["id"].startswith(f"job_{wanted}")
-    ]
+    name = wanted.casefold()
+    fits = (
+        [job for job in near if job["name"].casefold() == name]
+        or [job for job in near if job["id"].startswith(wanted) or job["id"].startswith(f"job_{wanted}")]
+        or [job for job in near if job["name"].casefold().startswith(name)]
+    )
     if len(fits) == 1:
         return fits[0]
     if fits:

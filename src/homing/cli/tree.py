@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from homing import __version__
+from homing.cli.light import lightened
 
 _ROOT = "homing.cli."
 _WAYS = {"help_option_names": ["-h", "--help"]}
@@ -105,12 +106,22 @@ COMMANDS = {
 }
 
 
+class Command(TyperCommand):
+    """A command whose parameters are read lightly."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return lightened(super().get_params(ctx))
+
+
 class Lazy(TyperGroup):
     """A group whose commands are looked up in a table and imported when they are asked for."""
 
     groups: Mapping[str, Group]
     table: Mapping[str, str]
     hidden_table: Mapping[str, str]
+
+    def get_params(self, ctx: Any) -> Any:
+        return lightened(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.table, *self.groups]
@@ -175,7 +186,7 @@ def _group(name: str, group: Group, *, hidden: bool = False) -> TyperGroup:
 def _command(name: str, where: str, *, hidden: bool = False) -> TyperCommand:
     module, _, function = where.partition(":")
     app = typer.Typer(context_settings=_WAYS, add_completion=False)
-    app.command(name, hidden=hidden)(getattr(import_module(_ROOT + module), function))
+    app.command(name, cls=Command, hidden=hidden)(getattr(import_module(_ROOT + module), function))
     made = get_command(app)
     assert isinstance(made, TyperCommand)
     return made

@@ -65,17 +65,16 @@ class _Engine:
             self._ready.set()
 
     async def _live(self) -> None:
+        from homing.cli.doors import make_doors
         from homing.cli.house import open_house
         from homing.cli.logs import quiet_logs
         from homing.cli.serving import serving
-        from homing.web.app import make_app
         from homing.wiring import make_engine, running
 
         quiet_logs()
         self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
         homing = open_house(self._settings)
-        app = make_app(store=homing.store, house=homing.house, clock=homing.clock)
-        async with serving(app, self._listening), running(homing, make_engine(homing)):
+        async with serving(make_doors(homing), self._listening), running(homing, make_engine(homing)):
             self._ready.set()
             await self._told.wait()
         await homing.store.close()
