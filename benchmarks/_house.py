@@ -72,7 +72,8 @@ def stock(homing: Homing, *, due: int, stored: int, sessions: int, now: datetime
                 {"session_id": i, "address": f"web:s{i}"} for i in ids[start : start + 5000]
             ])  # fmt: skip
         for start in range(0, stored, 5000):
-            tx.run(sa.insert(t.job), [_job(i, ids[i % sessions], due, now) for i in range(start, min(stored, start + 5000))])
+            some = range(start, min(stored, start + 5000))
+            tx.run(sa.insert(t.job), [_job(i, ids[i % sessions], due, now) for i in some])
 
     homing.store.write_now(fill)
 
