@@ -76,7 +76,7 @@ def _note(folder: Path, call: ToolCall) -> None:
 
 
 async def _pass(folder: Path, gate: str) -> None:
-    while gate and not (folder / f"gate-{gate}").exists():
+    while gate and not (folder / f"gate-{gate}").exists():  # noqa: ASYNC110 - a gate for several processes
         await asyncio.sleep(0.01)
 
 

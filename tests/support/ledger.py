@@ -71,7 +71,7 @@ class Ledger:
         def work(tx: Tx) -> str:
             lane_id = lane_of(tx, session, unified=self.unified)
             sessions.lock(tx, {session.id, lane_id})
-            values = {"address": key} | more
+            values: dict[str, Any] = {"address": key} | more
             new = lanes.NewInbound(
                 session_id=session.id, lane_id=lane_id, user_id=session.user_id, source=source, text=text, line=line,
                 **values,

@@ -4,6 +4,7 @@ They are real processes with ids of their own; only they know the database. The 
 """
 
 import asyncio
+import importlib
 import json
 import os
 import pickle
@@ -154,10 +155,9 @@ def _child(order: Order) -> None:
 
 def main() -> None:
     """Fork a worker for each line; tell who ended; end them all when nobody asks any more."""
-    import pydantic_ai.models.anthropic
-    import pydantic_ai.models.openai
-    import support.worker  # noqa: F401 - loaded here so that no worker has to
-
+    # Loaded here, so that no worker has to.
+    for name in ("pydantic_ai.models.anthropic", "pydantic_ai.models.openai", "support.worker"):
+        importlib.import_module(name)
     alive: set[int] = set()
     wake_in, wake_out = os.pipe()
     os.set_blocking(wake_in, False)

@@ -1,8 +1,8 @@
 """A Homing behind its front door: the real app over a real store, asked through httpx without a network."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from fastapi import FastAPI
@@ -14,6 +14,8 @@ from homing.store.deliveries import NewOutbound
 from homing.web.app import make_app
 from homing.web.limits import Limits
 from support.worlds import STRANGER, World
+
+T = TypeVar("T")
 
 BASE = "http://127.0.0.1:4664"
 OWNER_TOKEN = "hom_owner"
@@ -61,6 +63,20 @@ def give_token(world: World, user_id: str, role: Role, secret: str, kind: str = 
     world.write(lambda tx: people.add_token(tx, user_id=user_id, role=role, kind=kind, secret=secret, expires_at=None))
 
 
+def loudly(world: World, work: Callable[[Tx], T]) -> T:
+    """Run one transaction now, and ring as the store does after a commit."""
+    bells = set[str]()
+
+    def both(tx: Tx) -> T:
+        result = work(tx)
+        bells.update(tx.bells)
+        return result
+
+    result = world.write(both)
+    world.store.bell.ring(bells)
+    return result
+
+
 def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str]:
     """Write a message that is owed to addresses; return the deliveries' ids."""
 
@@ -81,7 +97,7 @@ def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str
         )  # fmt: skip
         return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq]).get(seq, [])]
 
-    return world.write(work)
+    return loudly(world, work)
 
 
 def kill(world: World, delivery_id: str) -> None:
@@ -94,7 +110,7 @@ def kill(world: World, delivery_id: str) -> None:
         rev = sessions.mark(tx, {delivery.session_id: 0})[delivery.session_id].rev
         assert deliveries.finish_delivery(tx, delivery, rev=rev, sent=False, error="Nobody took it.")
 
-    world.write(work)
+    loudly(world, work)
 
 
 def problem(response: httpx2.Response) -> dict[str, Any]:

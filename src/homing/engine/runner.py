@@ -37,6 +37,8 @@ class Picked:
     waiting: bool
     next_claim_end: datetime | None
     now: datetime
+    after: str
+    """Where the next look at very many users goes on."""
 
 
 class Runner:
@@ -52,6 +54,7 @@ class Runner:
         self._beat = settings.idle_retry_ms / 1000
         self._at_work: dict[int, tuple[str, Claim, asyncio.Task[None]]] = {}
         self._stopping = False
+        self._after = ""
 
     @property
     def _store(self) -> Store:
@@ -102,10 +105,11 @@ class Runner:
         free = self._free()
         held = set(self._at_work)
         try:
-            picked = await self._store.read(lambda tx: pick(tx, free["people"], free["machines"], held))
+            picked = await self._store.read(lambda tx: pick(tx, free["people"], free["machines"], held, self._after))
         except NotReady:
             log.warning("the database does not answer", action="runner_waits")
             return self._beat
+        self._after = picked.after
         if not self._stopping:
             for line, lane_ids in (("people", picked.people), ("machines", picked.machines)):
                 for lane_id in lane_ids:
@@ -201,17 +205,22 @@ class Runner:
                     claim.stop("cancel")
 
 
-def pick(tx: Tx, people: int, machines: int, held: Collection[int]) -> Picked:
+def pick(tx: Tx, people: int, machines: int, held: Collection[int], after: str = "") -> Picked:
     """Name lanes worth a try for free slots: first turns to take up, then those who wait."""
     stale = [(lane_id, line) for lane_id, line in lanes.stale_lanes(tx, people + machines + len(held))
              if lane_id not in held]  # fmt: skip
     first = {line: [lane_id for lane_id, of in stale if of == line] for line in ("people", "machines")}
     waiting_people = lanes.pick_people(tx, people, held) if people else []
-    waiting_machines = lanes.pick_machines(tx, machines, lanes.running_by_user(tx), held) if machines else []
+    waiting_machines: list[int] = []
+    if machines:
+        users = lanes.waiting_users(tx, after)
+        waiting_machines = lanes.pick_machines(tx, machines, lanes.running_by_user(tx), held, users=users)
+        after = [*users][-1] if len(users) == lanes.USERS else ""
     return Picked(
         people=(first["people"] + waiting_people)[:people],
         machines=(first["machines"] + waiting_machines)[:machines],
         waiting=lanes.anything_waits(tx),
         next_claim_end=lanes.next_claim_end(tx),
         now=tx.now(),
+        after=after,
     )

@@ -15,11 +15,14 @@ from homing.model.ids import new_id
 from homing.model.messages import Message
 from homing.model.people import Source
 from homing.model.sessions import UNIFIED
-from homing.model.turns import Inbound, Outcome, Turn, choose_head
+from homing.model.turns import OVERTAKEN_FOR, Inbound, Outcome, Turn, choose_head
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import Bulk, insert_rows
 from homing.store.rows import inbound_columns, inbound_of, message_of, messages, turn_columns, turn_of
+
+# How many users with waiting runs one look considers.
+USERS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,11 +377,30 @@ def _next_in_free_lane() -> sa.ColumnElement[bool]:
     )  # fmt: skip
 
 
+def _before_machines(tx: Tx) -> sa.ColumnElement[bool]:
+    """A person who is next, as `choose_head` decides: a turn needs a slot of its own kind, so the picker must know."""
+    machine = t.inbound.alias("machine")
+    return ~sa.exists().where(
+        machine.c.lane_id == t.inbound.c.lane_id, machine.c.line == "machines", machine.c.state == "waiting",
+        machine.c.n < t.inbound.c.n, machine.c.queued_at <= tx.now() - OVERTAKEN_FOR,
+    )  # fmt: skip
+
+
+def _before_people(tx: Tx) -> sa.ColumnElement[bool]:
+    """A machine that is next: no person stands there, or it was overtaken for too long."""
+    person = t.inbound.alias("person")
+    stands = sa.exists().where(
+        person.c.lane_id == t.inbound.c.lane_id, person.c.line == "people", person.c.state == "waiting"
+    )
+    overtaken = t.inbound.c.queued_at <= tx.now() - OVERTAKEN_FOR
+    return sa.or_(~stands, sa.and_(overtaken, ~stands.where(person.c.n < t.inbound.c.n)))
+
+
 def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
-    """Name free lanes in which a person waits, longest first. A hint: opening decides."""
+    """Name free lanes in which a person waits and is next, longest first. A hint: opening decides."""
     statement = (
         sa.select(t.inbound.c.lane_id)
-        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _next_in_free_lane())
+        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _next_in_free_lane(), _before_machines(tx))
         .order_by(t.inbound.c.n)
         .limit(limit)
     )
@@ -387,11 +409,20 @@ def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
     return list(dict.fromkeys(lane_id for (lane_id,) in tx.rows(statement)))
 
 
-def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collection[int] = ()) -> list[int]:
-    """Name free lanes in which runs and their like wait: users with the fewest running first, each in order."""
-    users = _waiting_users(tx, limit * 4)
+def pick_machines(
+    tx: Tx,
+    limit: int,
+    running: Mapping[str, int],
+    held: Collection[int] = (),
+    *,
+    users: Mapping[str, int] | None = None,
+) -> list[int]:
+    """Name free lanes in which runs and their like wait: users with the fewest running first, then by arrival."""
+    users = waiting_users(tx) if users is None else users
     lines: dict[str, list[int]] = {}
-    for user_id in users:
+    for user_id in sorted(users, key=lambda user_id: (running.get(user_id, 0), users[user_id])):
+        if len(lines) == limit:
+            break
         statement = (
             sa.select(t.inbound.c.lane_id)
             .where(
@@ -399,6 +430,7 @@ def pick_machines(tx: Tx, limit: int, running: Mapping[str, int], held: Collecti
                 t.inbound.c.state == "waiting",
                 t.inbound.c.user_id == user_id,
                 _next_in_free_lane(),
+                _before_people(tx),
             )
             .order_by(t.inbound.c.n)
             .limit(limit)
@@ -427,15 +459,30 @@ def _deal(lines: Mapping[str, Sequence[int]], running: Mapping[str, int], limit:
     return dealt
 
 
-def _waiting_users(tx: Tx, limit: int) -> list[str]:
-    """Walk the index from user to user instead of reading every waiting row."""
+def waiting_users(tx: Tx, after: str = "") -> dict[str, int]:
+    """Name users for whom runs and their like wait, each with the first one's number.
+
+    Of very many only so many are named, those behind `after` first: whoever goes on from the last lets nobody starve.
+    """
+    users = _walk_users(tx, after, limit=USERS)
+    if after and len(users) < USERS:
+        users |= _walk_users(tx, "", until=after, limit=USERS - len(users))
+    return users
+
+
+def _walk_users(tx: Tx, after: str, *, until: str | None = None, limit: int) -> dict[str, int]:
+    """Go from user to user by the index, instead of reading every waiting row."""
     c = t.inbound.c
-    waiting = sa.and_(c.line == "machines", c.state == "waiting")
-    found = sa.select(sa.func.min(c.user_id).label("user_id")).where(waiting).cte("found", recursive=True)
-    following = sa.select(sa.func.min(c.user_id)).where(waiting, c.user_id > found.c.user_id).scalar_subquery()
+    waiting = [c.line == "machines", c.state == "waiting"]
+    if until is not None:
+        waiting.append(c.user_id <= until)
+    found = sa.select(sa.func.min(c.user_id).label("user_id")).where(*waiting, c.user_id > after)
+    found = found.cte("found", recursive=True)
+    following = sa.select(sa.func.min(c.user_id)).where(*waiting, c.user_id > found.c.user_id).scalar_subquery()
     found = found.union_all(sa.select(following).where(found.c.user_id.is_not(None)))
-    rows = tx.rows(sa.select(found.c.user_id).where(found.c.user_id.is_not(None)).limit(limit))
-    return [user_id for (user_id,) in rows]
+    first = sa.select(sa.func.min(c.n)).where(*waiting, c.user_id == found.c.user_id).scalar_subquery()
+    rows = tx.rows(sa.select(found.c.user_id, first).where(found.c.user_id.is_not(None)).limit(limit))
+    return dict(rows)
 
 
 def running_by_user(tx: Tx) -> dict[str, int]:

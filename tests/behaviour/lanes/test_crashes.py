@@ -93,9 +93,7 @@ def check(room: Room, deeds: Deeds, key: str, nth: int) -> None:
     assert all(step.state == "done" for step in room.ledger.steps(turn.id))
 
 
-async def test_two_workers_at_one_stale_turn_one_goes_on_and_the_other_leaves_it(
-    room: Room, database: str
-) -> None:
+async def test_two_workers_at_one_stale_turn_one_goes_on_and_the_other_leaves_it(room: Room, database: str) -> None:
     room.ledger.say("hello")
     room.model.reply("Hello.", hold="first")
     old = room.claim()

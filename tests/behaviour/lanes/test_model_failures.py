@@ -132,5 +132,3 @@ async def test_what_breaks_inside_homing_closes_the_turn_and_is_told_in_the_reco
         "I could not finish this: something went wrong inside Homing.",
     )
     assert "a secret of ours" in (turn.error or "")
-
-

@@ -13,9 +13,9 @@ CALL = tool_call("deed", arguments("it", "tool"), call_id="call_1")
 DONE = "It is done."
 
 
-def begin(crew: Crew, ledger: Ledger, stub: StubModelServer, **options: object) -> None:
-    """Let a worker open the turn and call the model; what it answers waits at the gate `first`."""
-    crew.start(**options)
+def begin(crew: Crew, ledger: Ledger, stub: StubModelServer, *, trip: Trip | None = None) -> None:
+    """Let a worker open the turn and call the model."""
+    crew.start(trip=trip)
     ledger.say("do it")
     crew.ring()
     stub.wait_for_requests(1)
@@ -46,9 +46,7 @@ def check_next_turn(crew: Crew, ledger: Ledger, stub: StubModelServer) -> None:
     assert ledger.texts()[2:] == ["and now?", "You said: and now?"]
 
 
-def test_killed_in_a_model_call_only_that_call_is_made_again(
-    crew: Crew, ledger: Ledger, stub: StubModelServer
-) -> None:
+def test_killed_in_a_model_call_only_that_call_is_made_again(crew: Crew, ledger: Ledger, stub: StubModelServer) -> None:
     stub.when("do it", CALL, Reply(text="nobody hears this", hold=True), times=2)
     stub.when("do it", "not asked again", DONE)
     crew.open_gate("tool")
