@@ -1,5 +1,5 @@
 // What stands around every page: the side with places and conversations, and on phones a bar at the foot.
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useLine } from "./api/live";
 import { useStatus } from "./api/queries";
 import { SessionList } from "./chat/SessionList";
@@ -19,6 +19,9 @@ const places: { to: string; name: string; icon: IconName; rooms: string[] }[] = 
 ];
 
 export function Frame({ children }: { children: ReactNode }) {
+  const main = useRef<HTMLElement>(null);
+  const path = usePath();
+  useEffect(() => void main.current?.scrollTo(0, 0), [path]);
   return (
     <div className="flex h-dvh flex-col md:flex-row">
       <a href="#main" className="sr-only z-50 rounded bg-paper p-3 focus:not-sr-only focus:absolute">
@@ -39,7 +42,7 @@ export function Frame({ children }: { children: ReactNode }) {
       </aside>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <LineBar />
-        <main id="main" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+        <main ref={main} id="main" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
           {children}
         </main>
       </div>

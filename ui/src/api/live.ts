@@ -56,7 +56,18 @@ function turnOf(event: { session_key: string; turn_id: string }, attempt: number
   return have?.turnId === event.turn_id ? have : { turnId: event.turn_id, attempt, text: "", steps: [] };
 }
 
+// Live pieces and rows travel apart: a piece may come after the closing it belongs to, and must not bring it back.
+const closed = new Set<string>();
+const MOST_CLOSED = 200;
+
+function close(key: string, turnId: string) {
+  closed.add(turnId);
+  if (closed.size > MOST_CLOSED) closed.delete(closed.values().next().value ?? "");
+  if (turns.get(key)?.turnId === turnId) turns.delete(key);
+}
+
 function onText(event: TextEvent) {
+  if (closed.has(event.turn_id)) return;
   const turn = turnOf(event, event.attempt);
   const fresh = event.whole || event.attempt !== turn.attempt;
   turns.set(event.session_key, { ...turn, attempt: event.attempt, text: fresh ? event.text : turn.text + event.text });
@@ -64,6 +75,7 @@ function onText(event: TextEvent) {
 }
 
 function onStep(event: StepEvent) {
+  if (closed.has(event.turn_id)) return;
   const turn = turnOf(event, 1);
   const steps = [...turn.steps.filter((step) => step.n !== event.n || step.kind !== event.kind), event];
   // Text before a tool call is not the answer yet, but it is what the person reads: keep it until new text comes.
@@ -73,17 +85,24 @@ function onStep(event: StepEvent) {
 
 function onMessage(client: QueryClient, message: Message) {
   // The closing is what counts: from here on it stands in the transcript, and the live text goes.
-  if (message.role === "assistant" && turns.get(message.session_key)?.turnId === message.turn_id) turns.delete(message.session_key);
+  if (message.role === "assistant" && message.turn_id) close(message.session_key, message.turn_id);
   placeMessage(client, message);
   for (const listener of arrivals) listener(message);
   tellSoon();
 }
 
+const SILENCE_MS = 1500;
+
 function onSession(client: QueryClient, session: Session) {
-  const live = turns.get(session.key);
-  if (live && session.turn?.id !== live.turnId) turns.delete(session.key);
   placeSession(client, session);
-  tellSoon();
+  const live = turns.get(session.key);
+  if (!live || session.turn?.id === live.turnId) return;
+  // Another turn, or none. The row may have been read before this one opened, so silence must confirm it.
+  window.setTimeout(() => {
+    if (turns.get(session.key) !== live) return;
+    turns.delete(session.key);
+    tell();
+  }, SILENCE_MS);
 }
 
 const FIRST_WAIT_MS = 500;

@@ -10,7 +10,7 @@ import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { useTitle } from "../parts/useTitle";
-import { doorWord, jobStatusWord, payloadWord, plural, titleOf } from "../parts/words";
+import { doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
 import { Relative, Stamp, Zone } from "../time/Time";
@@ -83,9 +83,9 @@ function Head({ job }: { job: Job }) {
   return (
     <header>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Glyph shape={shapeOfJob(job.status)} size={15} />
+        <Glyph shape={shapeOfJob(job)} size={15} />
         <h1 className="min-w-0 [overflow-wrap:anywhere]">{job.name}</h1>
-        <span className="text-mute">{jobStatusWord[job.status]}</span>
+        <span className="text-mute">{standsOf(job)}</span>
         <div className="ml-auto flex items-center gap-1.5">
           {mine && (
             <>
@@ -155,7 +155,7 @@ function NextFive({ job, zone }: { job: Job; zone: string }) {
     <ol className="grid-cols-[max-content_1fr] gap-x-6 sm:grid">
       {times.map((at) => (
         <li key={at} className="flex flex-wrap gap-x-4 sm:contents">
-          <Stamp at={at} zone={zone} />
+          <Stamp at={at} zone={zone} seconds="if any" />
           <Relative at={at} zone={zone} className="text-mute" />
         </li>
       ))}

@@ -4,7 +4,7 @@ import { flat, useJobs, useSessions, useStatus } from "../api/queries";
 import type { JobSort } from "../api/operations";
 import type { Job, JobStatus, RunState, Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
-import { Glyph, shapeOfJob } from "../parts/Glyph";
+import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { More } from "../parts/More";
 import { Search } from "../parts/Search";
@@ -12,7 +12,7 @@ import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
 import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
-import { jobStatusWord, runStateWord, titleOf } from "../parts/words";
+import { jobStatusWord, runStateWord, standsOf, titleOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -99,7 +99,7 @@ function StatusTabs({ status }: { status: string }) {
             className={`-mb-px flex flex-none items-center gap-2 border-b-2 px-2.5 py-2 ${here ? "border-ink font-semibold" : "border-transparent text-mute hover:text-ink"}`}
             onClick={() => setSearch({ status: value })}
           >
-            {value !== "" && <Glyph shape={shapeOfJob(value as JobStatus)} size={11} />}
+            {value !== "" && <Glyph shape={shapeOfStatus(value as JobStatus)} size={11} />}
             {name}
             <span className={`font-normal ${value === "attention" && count ? "font-semibold text-bad" : "text-mute"}`}>{count ?? ""}</span>
           </button>
@@ -111,11 +111,9 @@ function StatusTabs({ status }: { status: string }) {
 
 const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session: Session | undefined; roomy: boolean }) {
   const zone = job.schedule.tz ?? "UTC";
-  const active = job.state.active_run_id;
-  const shape = active ? (job.state.running_at ? "running" : "waiting") : shapeOfJob(job.status);
   return (
     <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1.3fr)_auto_9rem_9.5rem_auto] lg:items-center">
-      <Glyph shape={shape} size={13} label={active ? "Running or waiting" : jobStatusWord[job.status]} className="mt-1.5 lg:mt-0" />
+      <Glyph shape={shapeOfJob(job)} size={13} label={standsOf(job)} className="mt-1.5 lg:mt-0" />
       <div className="min-w-0">
         <p className="flex items-baseline gap-2.5">
           <Link to={pathTo.job(job.id)} className="truncate font-semibold hover:underline">
@@ -139,7 +137,7 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
         <span className="mr-2.5 text-[0.83rem] text-mute lg:hidden">Last</span>
         <LastRun job={job} zone={zone} />
       </div>
-      <div className="col-start-3 row-start-1 flex lg:col-start-auto lg:row-start-auto">
+      <div className="col-start-3 row-start-1 flex min-w-[4.3rem] justify-end lg:col-start-auto lg:row-start-auto">
         <RowToggle job={job} />
         <JobMenu job={job} />
       </div>

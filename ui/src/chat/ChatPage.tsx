@@ -1,10 +1,14 @@
 // One conversation, or the beginning of one: the first message makes it.
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { placeSession } from "../api/cache";
 import { Refusal } from "../api/client";
+import { updateSession } from "../api/operations";
 import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Sheet } from "../parts/Sheet";
+import { complain } from "../parts/toasts";
 import { useMedia } from "../parts/useMedia";
 import { useTitle } from "../parts/useTitle";
 import { titleOf } from "../parts/words";
@@ -41,13 +45,22 @@ function Home() {
 const LETTERS = "abcdefghijklmnopqrstuvwxyz234567";
 const newKey = () => `web:${Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => LETTERS[byte % 32]).join("")}`;
 
+function titleFrom(text: string): string {
+  const line = text.split("\n", 1)[0] ?? "";
+  return line.length <= 60 ? line : `${line.slice(0, 59).replace(/\s+\S*$/, "")}…`;
+}
+
 function Beginning() {
+  const client = useQueryClient();
   const [key] = useState(newKey);
   const outbox = useOutbox(key);
   const refused = outbox.find((one) => one.state === "refused");
 
   async function begin(text: string) {
-    if (await post(key, text, "inject")) navigate(pathTo.chat(key), { replace: true });
+    if (!(await post(key, text, "inject"))) return;
+    // A conversation is called after its first words until somebody names it.
+    updateSession(key, { title: titleFrom(text) }).then((session) => placeSession(client, session), complain);
+    navigate(pathTo.chat(key), { replace: true });
   }
 
   return (

@@ -5,7 +5,7 @@ import type { Card, CardChange, Job } from "../api/types";
 import { useJobActions } from "../automations/actions";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { changeWord, doorWord, jobStatusWord, reasonWord } from "../parts/words";
+import { changeWord, doorWord, reasonWord, standsOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { Relative, Stamp } from "../time/Time";
 import { NotifyOffer } from "./notify";
@@ -41,11 +41,11 @@ export function MessageCard({ card, whole }: { card: Card; whole: boolean }) {
 export function JobCard({ job, change, undoRevision }: { job: Job; change: CardChange; undoRevision: number | null }) {
   const { pause, resume, undoChange } = useJobActions();
   const zone = job.schedule.tz ?? "UTC";
-  const undoable = undoRevision !== null && job.revision === undoRevision;
+  const undoable = undoRevision !== null && job.revision === undoRevision && job.status !== "done";
   return (
     <section aria-label={`Automation ${job.name}`} className="mt-3 max-w-[34rem] rounded-lg border" data-card={job.id}>
       <div className="flex items-baseline gap-2.5 px-4 pt-3">
-        <Glyph shape={shapeOfJob(job.status)} label={jobStatusWord[job.status]} className="translate-y-px" />
+        <Glyph shape={shapeOfJob(job)} label={standsOf(job)} className="translate-y-px" />
         <Link to={pathTo.job(job.id)} className="min-w-0 font-semibold [overflow-wrap:anywhere] hover:underline">
           {job.name}
         </Link>
@@ -86,7 +86,7 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
     <ol className="mt-2" aria-label="Next times">
       {job.next.slice(0, 3).map((at, index) => (
         <li key={at} className="flex flex-wrap items-baseline gap-x-4 border-t border-dashed py-1 first:border-t-0">
-          <Stamp at={at} zone={zone} />
+          <Stamp at={at} zone={zone} seconds="if any" />
           <Relative at={at} zone={zone} className={`sm:ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
         </li>
       ))}
@@ -95,7 +95,7 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
 }
 
 export function quietReason(job: Job): string {
-  if (job.state.active_run_id) return "Running now; no further time planned.";
+  if (job.state.active_run_id) return job.state.running_at ? "Running now." : "Due. It waits until this conversation is free.";
   if (job.status === "done") return "Done. No time is left on its schedule.";
   if (!job.enabled) return `Paused${job.state.disabled_reason ? `: ${reasonWord(job.state.disabled_reason)}` : ""}. It will not run until it is resumed.`;
   return "No time is planned.";

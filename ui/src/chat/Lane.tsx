@@ -10,18 +10,23 @@ import { plural, sourceWord, waitingForWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { useNow } from "../time/clock";
 import { spanOf } from "../time/format";
+import { useOutbox } from "./outbox";
 
 const SHOWN = 3;
 
 export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
-  const waiting = session.lane;
+  // What is about to begin is not shown as waiting: the lane would blink at every message.
+  const now = useNow();
+  // What was sent from here stands in the transcript already, with what will become of it.
+  const own = new Set(useOutbox(session.key).map((one) => one.inboundId));
+  const waiting = session.lane.filter((one) => !own.has(one.inbound_id) && (session.state === "running" || now - Date.parse(one.queued_at) > 1000));
   if (session.state === "idle" && waiting.length === 0) return null;
   return (
     <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-[0.9rem]">
       {session.turn && <RunningLine session={session} jobs={jobs} />}
       <ul>
         {waiting.slice(0, SHOWN).map((one) => (
-          <WaitingLine key={one.inbound_id} waiting={one} jobs={jobs} />
+          <WaitingLine key={one.inbound_id} waiting={one} jobs={jobs} idle={session.state === "idle"} />
         ))}
       </ul>
       {session.lane_size > SHOWN && <p className="pl-[1.4rem] text-mute">and {plural(session.lane_size - SHOWN, "more", "more")} in line</p>}
@@ -67,13 +72,13 @@ function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
   );
 }
 
-function WaitingLine({ waiting, jobs }: { waiting: Waiting; jobs: Job[] }) {
+function WaitingLine({ waiting, jobs, idle }: { waiting: Waiting; jobs: Job[]; idle: boolean }) {
   const name = waiting.source === "person" ? `“${waiting.text}”` : (nameOfRun(waiting.run_id, jobs) ?? waiting.text);
   return (
     <li className="flex min-h-7 items-center gap-2.5">
       <Glyph shape="waiting" label="Waiting" />
       <span className="min-w-0 truncate">{name}</span>
-      <span className="ml-auto flex-none text-[0.87rem] text-mute">{waiting.source === "person" ? "answered next" : waitingForWord(waiting.waiting_for)}</span>
+      <span className="ml-auto flex-none text-[0.87rem] text-mute">{waiting.source === "person" ? "next in line" : idle && waiting.waiting_for === "session" ? "goes along with the next turn" : waitingForWord(waiting.waiting_for)}</span>
     </li>
   );
 }

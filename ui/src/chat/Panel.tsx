@@ -4,7 +4,7 @@ import { useJobActions } from "../automations/actions";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { Tip } from "../parts/Tip";
-import { jobStatusWord } from "../parts/words";
+import { standsOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { Relative } from "../time/Time";
 import { quietReason } from "./JobCard";
@@ -36,7 +36,7 @@ function PanelRow({ job }: { job: Job }) {
   const active = job.state.active_run_id;
   return (
     <li className="flex items-start gap-2.5 py-2.5">
-      <Glyph shape={active ? (job.state.running_at ? "running" : "waiting") : shapeOfJob(job.status)} label={jobStatusWord[job.status]} className="mt-1.5" />
+      <Glyph shape={shapeOfJob(job)} label={standsOf(job)} className="mt-1.5" />
       <div className="min-w-0 flex-1">
         <Link to={pathTo.job(job.id)} className="block truncate font-semibold hover:underline">
           {job.name}

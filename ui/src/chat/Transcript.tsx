@@ -54,14 +54,19 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
           {entries.map((entry) => (
             <EntryView key={entry.key} entry={entry} zone={zone} cardOf={cardOf} at={at} />
           ))}
+          {outgoing.filter(opens).map((one) => (
+            <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
+          ))}
           {live && live.text !== "" && (
             <Line at={null} zone={zone}>
               <Markdown text={live.text} live />
             </Line>
           )}
-          {outgoing.map((one) => (
-            <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
-          ))}
+          {outgoing
+            .filter((one) => !opens(one))
+            .map((one) => (
+              <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
+            ))}
         </div>
       </div>
       {!atEnd && (
@@ -72,6 +77,9 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
     </div>
   );
 }
+
+/** A message that opens a turn stands before that turn's answer; one that waits stands after it. */
+const opens = (one: Outgoing) => one.will === "start";
 
 type EntryProps = { entry: Entry; zone: string; cardOf: (jobId: string) => number | undefined; at: number | null };
 

@@ -1,6 +1,6 @@
 // The states, each with a colour and a shape of its own: the same in strip, list, calendar and command line.
 //   ok ●   error ✕   waiting ○   running ◐   skipped –   cancelled ⊘   disabled ‖   coming ○ (ink)   done ✓
-import type { DeliveryState, JobStatus, RunState } from "../api/types";
+import type { DeliveryState, Job, JobStatus, RunState } from "../api/types";
 
 export type Shape = "ok" | "error" | "waiting" | "running" | "skipped" | "cancelled" | "disabled" | "coming" | "done";
 
@@ -67,7 +67,13 @@ const HERE = [0];
 export const shapeOfRun = (state: RunState): Shape => (state === "queued" ? "waiting" : state);
 
 const jobShapes: Record<JobStatus, Shape> = { active: "ok", paused: "disabled", attention: "error", done: "done" };
-export const shapeOfJob = (status: JobStatus): Shape => jobShapes[status];
+export const shapeOfStatus = (status: JobStatus): Shape => jobShapes[status];
+
+/** A job that is at work shows that; else how it stands. */
+export function shapeOfJob(job: Job): Shape {
+  if (job.state.active_run_id) return job.state.running_at ? "running" : "waiting";
+  return jobShapes[job.status];
+}
 
 const deliveryShapes: Record<DeliveryState, Shape> = { pending: "waiting", sent: "ok", dead: "error" };
 export const shapeOfDelivery = (state: DeliveryState): Shape => deliveryShapes[state];

@@ -3,6 +3,11 @@ import type { CardChange, Job, JobStatus, Message, Run, RunState, Source } from 
 
 export const jobStatusWord: Record<JobStatus, string> = { active: "Active", paused: "Paused", attention: "Needs you", done: "Done" };
 
+export function standsOf(job: Job): string {
+  if (job.state.active_run_id) return job.state.running_at ? "Running" : "Waiting";
+  return jobStatusWord[job.status];
+}
+
 export const runStateWord: Record<RunState, string> = {
   queued: "Waiting",
   running: "Running",

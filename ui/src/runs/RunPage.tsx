@@ -65,7 +65,7 @@ function Whole({ run }: { run: Run }) {
       </div>
       {run.error && (
         <Part title="What went wrong">
-          <pre className="overflow-x-auto rounded-md bg-bad-tint px-4 py-3 font-mono text-[0.87rem] whitespace-pre-wrap text-bad" tabIndex={0} aria-label="Error">
+          <pre className="max-h-80 overflow-auto rounded-md bg-bad-tint px-4 py-3 font-mono text-[0.87rem] whitespace-pre-wrap text-bad" tabIndex={0} aria-label="Error">
             {run.error}
           </pre>
         </Part>

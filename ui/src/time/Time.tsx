@@ -3,13 +3,13 @@ import { Tip } from "../parts/Tip";
 import { nowMs, useNowNear } from "./clock";
 import { relativeOf, shortZone, stampOf } from "./format";
 
-type StampProps = { at: string; zone: string; seconds?: boolean; className?: string };
+type StampProps = { at: string; zone: string; seconds?: boolean | "if any"; className?: string };
 
 export function Stamp({ at, zone, seconds = false, className }: StampProps) {
   const instant = Date.parse(at);
   return (
     <time dateTime={at} className={className}>
-      <span className="whitespace-nowrap">{stampOf(instant, zone, nowMs(), seconds)}</span> <Zone name={zone} />
+      <span className="whitespace-nowrap">{stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds)}</span> <Zone name={zone} />
     </time>
   );
 }
