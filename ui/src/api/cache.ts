@@ -20,7 +20,8 @@ export const keys = {
 
 export function placeSession(client: QueryClient, session: Session) {
   const gone = session.deleted_at !== null;
-  client.setQueryData(keys.session(session.key), gone ? undefined : session);
+  if (gone) ask(client, keys.session(session.key), 0);
+  else client.setQueryData(keys.session(session.key), session);
   const present = inPages<Session>(client, keys.sessions, (old) => old.key === session.key, () => (gone ? null : session));
   if (!gone && present) byActivity(client);
   if (!gone && !present) ask(client, keys.sessions);

@@ -1,7 +1,7 @@
 // Deleting takes two steps where automations hang on a conversation: first they are named, then all goes together.
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ask, keys } from "../api/cache";
+import { ask, keys, placeSession } from "../api/cache";
 import { Refusal } from "../api/client";
 import { deleteSession } from "../api/operations";
 import type { BlockingJob, Session } from "../api/types";
@@ -31,10 +31,10 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
   function leave() {
     onClose();
     if (localStorage.getItem("homing.last") === session.key) localStorage.removeItem("homing.last");
+    placeSession(client, { ...session, deleted_at: new Date().toISOString() });
     navigate("/", { replace: true });
     client.removeQueries({ queryKey: keys.session(session.key) });
     client.removeQueries({ queryKey: keys.messages(session.key) });
-    ask(client, keys.sessions, 0);
     ask(client, keys.jobs, 0);
     toast({ text: `Deleted: ${titleOf(session)}` });
   }

@@ -27,14 +27,7 @@ export function MessageCard({ card, whole }: { card: Card; whole: boolean }) {
       </CardLine>
     );
   if (!job) return null;
-  if (!whole)
-    return (
-      <CardLine change={card.change} name={job.name}>
-        <Link to={pathTo.job(job.id)} className="link">
-          Open
-        </Link>
-      </CardLine>
-    );
+  if (!whole) return <JobLine job={job} change={card.change} />;
   return <JobCard job={job} change={card.change} undoRevision={card.revision} />;
 }
 
@@ -99,6 +92,17 @@ export function quietReason(job: Job): string {
   if (job.status === "done") return "Done. No time is left on its schedule.";
   if (!job.enabled) return `Paused${job.state.disabled_reason ? `: ${reasonWord(job.state.disabled_reason)}` : ""}. It will not run until it is resumed.`;
   return "No time is planned.";
+}
+
+export function JobLine({ job, change }: { job: Job; change: CardChange }) {
+  return (
+    <CardLine change={change} name={job.name}>
+      <span>{job.words}</span>
+      <Link to={pathTo.job(job.id)} className="link">
+        Open
+      </Link>
+    </CardLine>
+  );
 }
 
 function CardLine({ change, name, children }: { change: CardChange; name: string; children?: React.ReactNode }) {

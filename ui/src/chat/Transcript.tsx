@@ -11,7 +11,7 @@ import { complain } from "../parts/toasts";
 import { longDayOf } from "../time/format";
 import { Zone } from "../time/Time";
 import { type Entry, entriesOf, newestCards } from "./entries";
-import { JobCard } from "./JobCard";
+import { JobCard, JobLine } from "./JobCard";
 import { Line, MessageView, PersonBody, QuietLine } from "./MessageView";
 import { type Outgoing, drop, postAgain, useOutbox } from "./outbox";
 
@@ -97,7 +97,7 @@ const EntryView = memo(function EntryView({ entry, zone, cardOf, at }: EntryProp
     case "job":
       return (
         <Line at={entry.job.created_at} zone={zone}>
-          <JobCard job={entry.job} change="added" undoRevision={null} />
+          {entry.whole ? <JobCard job={entry.job} change="added" undoRevision={null} /> : <JobLine job={entry.job} change="added" />}
         </Line>
       );
     case "message":

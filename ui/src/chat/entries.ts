@@ -6,7 +6,10 @@ export type Entry =
   | { kind: "day"; key: string; at: number }
   | { kind: "message"; key: string; message: Message; follows: boolean }
   | { kind: "quiet"; key: string; messages: Message[] }
-  | { kind: "job"; key: string; job: Job };
+  | { kind: "job"; key: string; job: Job; whole: boolean };
+
+// A script may make a hundred jobs at once; only the last few are drawn as cards.
+const WHOLE_STRAYS = 3;
 
 export function entriesOf(messages: Message[], jobs: Job[], zone: string, complete: boolean): Entry[] {
   const entries: Entry[] = [];
@@ -25,7 +28,7 @@ export function entriesOf(messages: Message[], jobs: Job[], zone: string, comple
   function straysUntil(at: number) {
     for (let job = strays[next]; job && Date.parse(job.created_at) < at; job = strays[++next]) {
       dayLine(Date.parse(job.created_at));
-      entries.push({ kind: "job", key: job.id, job });
+      entries.push({ kind: "job", key: job.id, job, whole: next >= strays.length - WHOLE_STRAYS });
     }
   }
 

@@ -91,7 +91,7 @@ export function spanOf(ms: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
   const days = Math.floor(hours / 24);
-  return days < 14 ? `${days} d ${hours % 24} h` : `${days} d`;
+  return days < 14 && hours % 24 > 0 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
 /** A length that stands still, without empty units: `5 min`, `1 h 30 min`, `1 day`. */

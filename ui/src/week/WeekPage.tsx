@@ -165,9 +165,7 @@ function Grid({ days, items, zone, today, now }: GridProps) {
               return (
                 <td key={day.date} className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}>
                   {current && <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">now {clockOf(now, zone)}</span>}
-                  {fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to)).map((item) => (
-                    <ItemLine key={item.key} item={item} zone={zone} />
-                  ))}
+                  <Items items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))} zone={zone} room={6} />
                 </td>
               );
             })}
@@ -191,13 +189,29 @@ function Agenda({ days, items, zone, today }: Omit<GridProps, "now">) {
             </p>
             <ShiftMark day={day} zone={zone} />
             {own.length === 0 && <p className="text-[0.9rem] text-mute">Nothing</p>}
-            {own.map((item) => (
-              <ItemLine key={item.key} item={item} zone={zone} roomy />
-            ))}
+            <Items items={own} zone={zone} room={12} roomy />
           </section>
         );
       })}
     </div>
+  );
+}
+
+/** A full hour is cut, and opens when it is asked to. */
+function Items({ items, zone, room, roomy = false }: { items: Item[]; zone: string; room: number; roomy?: boolean }) {
+  const [open, setOpen] = useState(false);
+  const shown = open || items.length <= room + 1 ? items : items.slice(0, room);
+  return (
+    <>
+      {shown.map((item) => (
+        <ItemLine key={item.key} item={item} zone={zone} roomy={roomy} />
+      ))}
+      {shown.length < items.length && (
+        <button type="button" className="link ml-1 text-[0.85rem]" onClick={() => setOpen(true)}>
+          {items.length - shown.length} more
+        </button>
+      )}
+    </>
   );
 }
 
