@@ -45,8 +45,12 @@ def _refuse_blocked(bound: list[Job]) -> None:
         automations=[BlockingJob(id=job.id, name=job.name, enabled=job.enabled) for job in blocking],
     )
     raise Conflict(
-        f"{len(blocking)} automations belong to this session. Remove them first, or repeat with"
-        " delete_automations=true to delete them with it.",
+        f"{_counted(len(blocking))} to this session. Remove first what belongs to it, or repeat with"
+        " delete_automations=true to delete it all together.",
         code="blocked_by_automations",
         extra=body.plain(),
     )
+
+
+def _counted(count: int) -> str:
+    return "1 automation belongs" if count == 1 else f"{count} automations belong"
