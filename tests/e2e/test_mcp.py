@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -122,3 +124,21 @@ async def test_the_running_server_speaks_mcp_over_http_with_the_owners_token(env
             assert status.structured_content["scheduler"]["enabled"]
         async with httpx2.AsyncClient() as nobody:
             assert (await nobody.post(f"{url}/mcp", json={})).status_code == 401
+
+
+def test_ctrl_c_ends_it_while_stdin_is_still_open(env: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "homing", "mcp"]
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().decode().strip() == NOTHING_FIRES
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == -signal.SIGINT
+
+
+def test_serving_for_a_running_server_loads_neither_database_nor_models() -> None:
+    look = "import sys, homing.cli.mcp, homing.mcp.stdio; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True).stdout.split()
+    assert {"homing.mcp.there", "mcp"} <= set(loaded)
+    assert not {"sqlalchemy", "fastapi", "pydantic_ai", "openai", "anthropic"} & set(loaded)

@@ -24,8 +24,11 @@ def mcp(
 ) -> None:
     """Serve this Homing to an MCP client over stdin and stdout."""
     import asyncio
+    import signal
 
     quiet_logs()
+    # The thread that reads stdin hears no cancellation, and Python would wait for it; what we keep survives a kill.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_serve(load(), every=tools == "all"))
 
 
