@@ -15,18 +15,27 @@ def find_job(server: Server, said: str) -> Json:
     found = _exactly(server, f"/api/jobs/{part(wanted)}")
     if found is not None:
         return found
-    near = list(pages(server, "/api/jobs", {"q": wanted}, limit=200))
-    name = wanted.casefold()
-    fits = (
-        [job for job in near if job["name"].casefold() == name]
-        or [job for job in near if job["id"].startswith(wanted) or job["id"].startswith(f"job_{wanted}")]
-        or [job for job in near if job["name"].casefold().startswith(name)]
-    )
+    fits = _named(server, wanted) or _begun(server, f"job_{wanted}")
     if len(fits) == 1:
         return fits[0]
     if fits:
         raise refused(_choose(said, [f"{job['id']}  {job['name']}" for job in fits]), code="ambiguous")
     raise refused(f"There is no automation {said}.", code="not_found", hint="`homing cron list` shows yours.")
+
+
+def _named(server: Server, wanted: str) -> list[Json]:
+    near = list(pages(server, "/api/jobs", {"q": wanted}, limit=200))
+    name = wanted.casefold()
+    return (
+        [job for job in near if job["name"].casefold() == name]
+        or [job for job in near if job["id"].startswith(wanted)]
+        or [job for job in near if job["name"].casefold().startswith(name)]
+    )
+
+
+def _begun(server: Server, beginning: str) -> list[Json]:
+    near = pages(server, "/api/jobs", {"q": beginning}, limit=200)
+    return [job for job in near if job["id"].startswith(beginning)]
 
 
 def find_one(things: list[Json], said: str, noun: str, prefix: str) -> Json:

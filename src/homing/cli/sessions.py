@@ -58,14 +58,15 @@ def delete(
     """Delete a conversation; while automations are bound to it, only after asking."""
     with asking(as_json) as desk:
         key = session_key(desk, session)
-        answer = _delete(desk, key, delete_automations)
-        desk.screen.show(answer, lambda: _deleted(key, answer))
+        answer, with_them = _delete(desk, key, delete_automations)
+        desk.screen.show(answer, lambda: f"Deleted {key}{' and its automations' if with_them else ''}.")
 
 
-def _delete(desk: Desk, key: str, delete_automations: bool) -> Json:
+def _delete(desk: Desk, key: str, delete_automations: bool) -> tuple[Json, bool]:
     path = f"/api/sessions/{part(key)}"
     try:
-        return desk.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
+        answer = desk.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
+        return answer, delete_automations
     except Problem as problem:
         if problem.code != "blocked_by_automations":
             raise
@@ -78,9 +79,4 @@ def _delete(desk: Desk, key: str, delete_automations: bool) -> Json:
         note(f"  {job['id']}  {job['name']}{'' if job['enabled'] else ' (paused)'}")
     if not typer.confirm("Delete the conversation and its automations?", err=True):
         raise refused("Nothing was deleted.", code="asked")
-    return desk.server.ask("DELETE", spelled(path, {"delete_automations": True}))
-
-
-def _deleted(key: str, answer: Json) -> str:
-    gone = len(answer["automations"])
-    return f"Deleted {key}" + (f" and {gone} automation{'s' if gone != 1 else ''}." if gone else ".")
+    return desk.server.ask("DELETE", spelled(path, {"delete_automations": True})), True

@@ -1,6 +1,7 @@
 """The command `homing doctor`."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def _look_at_server(settings: Settings) -> Finding:
         server = running_server(settings)
         if server is None:
             return noted("Server", "none of this home is running", "homing up")
-        version = server.ask("GET", "/api/status")["version"]
+        with closing(server):
+            version = server.ask("GET", "/api/status")["version"]
     except Problem as problem:
         return wrong("Server", problem.detail, problem.hint or "Start it again.")
     if version != homing.__version__:

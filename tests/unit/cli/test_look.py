@@ -1,0 +1,45 @@
+"""How times and states read."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from homing.cli.look import away, moment, outcome, took
+
+NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [
+        (timedelta(), "now"),
+        (timedelta(seconds=40), "in 40 s"),
+        (timedelta(minutes=10), "in 10 min"),
+        (timedelta(hours=13), "in 13 h"),
+        (timedelta(hours=47), "in 47 h"),
+        (timedelta(days=3), "in 3 d"),
+        (timedelta(days=100), "in 3 months"),
+        (timedelta(days=1000), "in 2 years"),
+        (timedelta(minutes=-5), "5 min ago"),
+    ],
+)
+def test_a_distance_is_told_in_the_unit_that_fits(ahead: timedelta, said: str) -> None:
+    assert away(NOW + ahead, NOW) == said
+
+
+def test_a_moment_tells_no_more_than_is_needed() -> None:
+    shanghai = timezone(timedelta(hours=8))
+    assert moment(datetime(2026, 11, 16, 9, 0, tzinfo=shanghai), NOW) == "Mon 16 Nov 09:00"
+    assert moment(datetime(2026, 11, 16, 9, 0, 5, tzinfo=shanghai), NOW) == "Mon 16 Nov 09:00:05"
+    assert moment(datetime(2027, 1, 1, 9, 0, tzinfo=shanghai), NOW) == "Fri 1 Jan 2027 09:00"
+
+
+def test_a_length_is_told_shortly() -> None:
+    assert (took(12), took(1234), took(90_000), took(None)) == ("12 ms", "1.2 s", "2 min", "")
+
+
+def test_an_outcome_is_told_in_words() -> None:
+    assert outcome({"state": "ok", "reason": None}) == "OK"
+    assert outcome({"state": "error", "reason": "timeout"}) == "failed: took too long"
+    assert outcome({"state": "queued", "reason": None, "waiting_for": "session"}) == "waiting for its session"
+    assert outcome({"state": "skipped", "reason": "missed"}) == "skipped: missed"

@@ -1,0 +1,99 @@
+"""Commands that find a running server: the same answers, and things happen."""
+
+import subprocess
+import sys
+
+import pytest
+
+from support.commands import Homing
+
+HEAVY = ("pydantic_ai", "openai", "anthropic", "fastapi", "sqlalchemy", "pydantic", "httpx2", "mcp")
+
+
+def test_a_run_is_watched_until_its_answer_is_there(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "Say good morning", "--id", "mine")
+    said = homing("cron", "run", "mine", "--watch")
+    assert said.code == 0
+    assert "OK, took" in said.out
+    assert "Say good morning" in said.out
+    assert "nothing fires" not in said.err
+    [run] = homing("cron", "logs", "mine", "--json").objects
+    assert (run["state"], run["trigger"]) == ("ok", "manual")
+    assert homing("cron", "get", "mine", "--json").object["recent"][0]["state"] == "ok"
+
+
+def test_a_watched_run_that_fails_ends_with_exit_one(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine", "--model", "nobody:knows")
+    said = homing("cron", "run", "mine", "--watch", "--json")
+    assert (said.code, said.object["state"]) == (1, "error")
+
+
+def test_a_message_is_sent_and_its_answer_waited_for(homing: Homing, server: str) -> None:
+    said = homing("send", "main", "help", "--wait")
+    assert said.code == 0
+    assert "Offline mode" in said.out
+    sent = homing("send", "cli:main", "-", "--json", stdin="help\n").object
+    assert sent["session_key"] == "cli:main"
+
+
+def test_a_session_shows_its_last_words(homing: Homing, server: str) -> None:
+    homing("send", "main", "remember that I like apples", "--wait")
+    assert "cli:main" in homing("sessions", "list").out
+    shown = homing("sessions", "get", "main")
+    assert "remember that I like apples" in shown.out
+    assert "Europe/Berlin" in shown.out
+
+
+def test_a_chat_through_a_pipe_answers_line_by_line(homing: Homing, server: str) -> None:
+    said = homing("chat", stdin="remember that I like apples\n\nwhat did I say about apples\n")
+    assert said.code == 0
+    assert "apples" in said.out.splitlines()[-1]
+
+
+def test_a_chat_brings_the_engine_up_when_no_server_runs(homing: Homing) -> None:
+    said = homing("chat", "elsewhere", stdin="remind me in 2 hours to stretch\n")
+    assert 'Added "stretch"' in said.out
+    assert homing("cron", "list", "--json").object["session_key"] == "cli:elsewhere"
+
+
+def test_doctor_is_content_with_a_running_server(homing: Homing, server: str) -> None:
+    said = homing("doctor", "--json")
+    assert said.code == 0, said.out
+    states = {finding["what"]: finding["state"] for finding in said.objects}
+    assert states["Engine"] == states["Server"] == states["Database"] == states["Migrations"] == "ok"
+
+
+def test_a_fresh_sign_in_link_names_the_running_server(homing: Homing, server: str) -> None:
+    link = homing("open", "--no-open").out.strip()
+    assert link.startswith(f"{server}/sign-in#code=")
+
+
+def test_asking_a_server_imports_nothing_heavy(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine")
+    for args in (["cron", "list"], ["cron", "get", "mine"], ["cron", "pause", "mine", "--json"], ["sessions", "list"]):
+        program = (
+            "import sys; from homing.cli.rim import run; code = run(sys.argv[1:]);"
+            f" sys.exit(code or ' '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
+        )
+        done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), args
+
+
+def test_a_server_that_is_set_but_not_there_is_an_error(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOMING_URL", "http://127.0.0.1:9")
+    said = homing("cron", "list", "--json")
+    assert (said.code, said.problem["code"]) == (1, "unreachable")
+
+
+def test_a_wrong_token_is_refused_with_what_to_do(homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOMING_TOKEN", "hom_wrong")
+    said = homing("cron", "list")
+    assert said.code == 2
+    assert "HOMING_TOKEN" in said.err
+
+
+def test_another_user_has_a_session_of_their_own(homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = homing("tokens", "create", "--user", "anna", "--json").object
+    monkeypatch.setenv("HOMING_TOKEN", token["token"])
+    job = homing("cron", "add", "in 1 hour", "x", "--json").object
+    assert (job["session_key"], job["user_id"]) == ("cli:anna", "anna")

@@ -1,0 +1,71 @@
+"""Sessions, memories, hooks, webhooks, tokens, deliveries: listed, made, taken away."""
+
+from support.commands import Homing
+
+
+def test_a_session_with_automations_is_not_deleted_unasked(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine", "--name", "fruit watch")
+    said = homing("sessions", "delete", "main")
+    assert said.code == 2
+    assert "--delete-automations" in said.err
+    told = homing("sessions", "delete", "main", "--json")
+    assert told.problem["deleted"] is False
+    assert told.problem["blocked_by_automations"] is True
+    assert told.problem["automations"] == [{"id": "mine", "name": "fruit watch", "enabled": True}]
+
+
+def test_a_session_goes_with_its_automations_when_that_is_said(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine")
+    said = homing("sessions", "delete", "cli:main", "--delete-automations")
+    assert said.out.strip() == "Deleted cli:main and its automations."
+    assert homing("cron", "list", "--json").out == ""
+    assert homing("sessions", "list", "--json").out == ""
+
+
+def test_memories_are_added_found_and_forgotten(homing: Homing) -> None:
+    memory = homing("memories", "add", "I like apples", "--json").object
+    homing("memories", "add", "我喜欢苹果")
+    assert [one["text"] for one in homing("memories", "list", "--q", "苹果", "--json").objects] == ["我喜欢苹果"]
+    assert "I like apples" in homing("memories", "list").out
+    assert homing("memories", "remove", memory["id"][:8]).code == 0
+    assert len(homing("memories", "list", "--json").objects) == 1
+
+
+def test_a_hook_is_shown_once(homing: Homing) -> None:
+    homing("cron", "add", "in 1 hour", "x")
+    hook = homing("hooks", "add", "main", "--name", "ci", "--json").object
+    assert "/api/hooks/" in hook["url"]
+    [listed] = homing("hooks", "list", "main", "--json").objects
+    assert (listed["id"], "url" in listed) == (hook["id"], False)
+    assert homing("hooks", "remove", hook["id"], "-s", "main").code == 0
+    assert "No hooks" in homing("hooks", "list").out
+
+
+def test_a_webhook_shows_its_secret_once(homing: Homing) -> None:
+    made = homing("webhooks", "add", "https://example.com/in", "--json").object
+    assert made["secret"].startswith("whsec_")
+    [listed] = homing("webhooks", "list", "--json").objects
+    assert "secret" not in listed
+    assert homing("webhooks", "remove", made["address"]).code == 0
+    assert homing("webhooks", "list", "--json").out == ""
+
+
+def test_a_token_is_made_listed_and_revoked(homing: Homing) -> None:
+    token = homing("tokens", "create", "--user", "anna", "--role", "user", "--expires", "30d", "--json").object
+    assert token["token"].startswith("hom_")
+    assert (token["user_id"], token["role"]) == ("anna", "user")
+    assert token["expires_at"] is not None
+    mine = homing("tokens", "create", "--json").object
+    assert mine["id"] in homing("tokens", "list").out
+    assert homing("tokens", "revoke", mine["id"], token["id"]).code == 0
+    assert mine["id"] not in homing("tokens", "list").out
+
+
+def test_there_are_no_deliveries_yet(homing: Homing) -> None:
+    assert homing("deliveries", "list").out.strip() == "Nothing was sent to other channels."
+    assert homing("deliveries", "retry", "dlv_none").code == 2
+
+
+def test_a_title_names_a_session(homing: Homing) -> None:
+    homing("cron", "add", "in 1 hour", "x", "-s", "web:abc")
+    assert homing("sessions", "get", "nothing").code == 2
