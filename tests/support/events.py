@@ -56,7 +56,9 @@ class Listener:
             self._text += (await anext(self._chunks)).decode()
             *blocks, self._text = self._text.split("\n\n")
             self._ready += [event for block in blocks if (event := self._read(block))]
-        return self._ready.pop(0)
+        event = self._ready.pop(0)
+        self.last_id = event.id or self.last_id
+        return event
 
     def _read(self, block: str) -> Event | None:
         noun, data, id_ = "message", None, None
@@ -68,7 +70,7 @@ class Listener:
                 case "data":
                     data = json.loads(value)
                 case "id":
-                    id_ = self.last_id = value
+                    id_ = value
                 case "retry":
                     self.retry = int(value)
                 case _:

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
 from homing.model.clock import Clock
-from homing.model.errors import Error, Unauthenticated
+from homing.model.errors import Error, Forbidden
 from homing.operations.desk import House
 from homing.store import Store
 from homing.web import entrances, metrics, waiting
@@ -140,7 +140,7 @@ def _add_house(app: FastAPI, door: FrontDoor) -> None:
 
     async def figures(request: Request) -> Response:
         if not is_local(request) and not (await door.doorman.admit(request)).admin:
-            raise Unauthenticated("Figures are for this machine, or for an admin's token.")
+            raise Forbidden("Figures are for this machine, or for an admin's token.")
         return Response(await metrics.scrape(door.store, door.house.version), media_type=metrics.MEDIA)
 
     app.add_api_route("/healthz", healthz, include_in_schema=False)

@@ -79,7 +79,7 @@ class Looks:
 
 
 def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
-    """Read what follows a place: states first, then messages in order, then the session, which closes the revision."""
+    """Read what follows a place: states first, then messages in order, and at the end the session as it is now."""
     tx = desk.tx
     session = sessions.get(tx, session_id)
     gone = session.deleted_at is not None
@@ -91,17 +91,17 @@ def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
     if session.channel == "unified":
         # The lane that a user's chats share is no chat itself.
         return Batch(place=place, more=found.more, gone=gone)
+    events = [
+        *_states(desk, found),
+        *_told(desk, [message for message in found.messages if not message.folded], numbered=numbered),
+    ]
     shape = show_session(desk, session)
-    events = b"".join(
-        [
-            *_states(desk, found),
-            *_told(desk, [message for message in found.messages if not message.folded], numbered=numbered),
-            event("session", shape, place if numbered else None),
-        ]
-    )
+    if not found.more:
+        events.append(event("session", shape, place if numbered else None))
     open_turn = shape.turn.id if shape.turn else None
     turns = {message.turn_id for message in found.messages if message.turn_id and message.turn_id != open_turn}
-    return Batch(place=place, events=events, more=found.more, gone=gone and not found.more, closed=frozenset(turns))
+    last_words = gone and not found.more
+    return Batch(place=place, events=b"".join(events), more=found.more, gone=last_words, closed=frozenset(turns))
 
 
 def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
