@@ -24,6 +24,11 @@ class Keeper:
         self.claim = claim
         self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
         self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
+        self.failures = {step.name: step.result or "" for step in kept if step.kind == "tool" and step.failed}
+        """Tools whose last call failed, with what they said."""
+        for step in kept:
+            if step.kind == "tool" and step.state == "done" and not step.failed:
+                self.failures.pop(step.name, None)
         self.kept = [kept_step(step) for step in kept]
         self._store = store
         self._n = max((step.n for step in kept), default=0)
@@ -83,6 +88,9 @@ class Keeper:
             steps.made_progress(tx, self.turn_id)
 
         await self._store.write(work)
+        self.failures.pop(call.name, None)
+        if failed:
+            self.failures[call.name] = result
 
     async def commit(self, call: ToolCall, work: Callable[[Tx], Done]) -> str:
         """Run one of our own operations together with its step: it can neither double nor be unknown.

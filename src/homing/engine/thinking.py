@@ -11,7 +11,7 @@ from homing.agent.mind import think
 from homing.agent.models import Models
 from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
-from homing.engine.thoughts import EMPTY, Thought
+from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
 from homing.model.errors import Failed
 from homing.model.memories import Memory
 from homing.model.people import Agent
@@ -63,7 +63,7 @@ class Thinker:
             facts=_facts(opened, past),
         )
         answer = await think(ask, keeper, models=self.models)
-        return _thought(opened, keeper, answer)
+        return _thought(opened, keeper, answer, _broken(tools, keeper))
 
     def _read(self, tx: Tx, opened: Opened) -> _Past:
         turn = opened.turn
@@ -161,12 +161,31 @@ def _wall(now: datetime, zone: str) -> str:
     return f"{now.astimezone(ZoneInfo(zone)):%A %Y-%m-%d %H:%M} {zone}"
 
 
-def _thought(opened: Opened, keeper: Keeper, answer: Answer) -> Thought:
+def _broken(tools: Sequence[Tool], keeper: Keeper) -> str | None:
+    """Tell which tool from outside did not work when it was called last; ours refuse, and the model knows why."""
+    names = [tool.name for tool in tools if not tool.own and tool.name in keeper.failures]
+    return "; ".join(f"{name}: {keeper.failures[name]}" for name in names) or None
+
+
+def _thought(opened: Opened, keeper: Keeper, answer: Answer, broken: str | None) -> Thought:
     quiet = keeper.quiet_note
     silent = quiet is not None and opened.turn.source == "run"
     text = (quiet or "") if silent else answer.text
     outcome = "answered" if text or silent else "empty"
     remembered = answer.messages if answer.text else [*answer.messages, *entry("assistant", EMPTY)]
+    if broken and opened.turn.source == "run" and (silent or not text):
+        # Silence may not hide that the work could not be done.
+        return Thought(
+            outcome="failed",
+            text=BROKEN_TOOL,
+            reason="tool",
+            error=f"A tool failed, and no answer was given. {broken}",
+            history=dump(with_opening([*answer.messages, *entry("assistant", BROKEN_TOOL)], opened.opening)),
+            model=answer.model,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cards=keeper.cards,
+        )
     return Thought(
         outcome=outcome,
         text=text,

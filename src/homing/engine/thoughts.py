@@ -27,6 +27,7 @@ class Thought:
 
 
 EMPTY = "(The answer was empty.)"
+BROKEN_TOOL = "I could not finish this: a tool did not work."
 
 
 def failed(error: Failed, full: str) -> Thought:

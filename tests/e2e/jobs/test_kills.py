@@ -1,5 +1,7 @@
 """Killed with -9 anywhere between due and done: one run, one opening, one closing."""
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 
@@ -18,10 +20,16 @@ DONE = "There are apples."
 CLAIM_SECONDS = 60
 
 
-def add_due(ledger: Ledger, **values: object) -> str:
+def add_due(ledger: Ledger, **values: Any) -> str:
     """Add a daily job that is due now."""
     now = ledger.write(lambda tx: tx.now())
-    daily = {"schedule_kind": "every", "every_ms": DAY_MS, "anchor": now, "at": None, "next_run_at": now}
+    daily: dict[str, Any] = {
+        "schedule_kind": "every",
+        "every_ms": DAY_MS,
+        "anchor": now,
+        "at": None,
+        "next_run_at": now,
+    }
     return ledger.job(TASK, **(daily | values))
 
 

@@ -1,0 +1,167 @@
+"""System events and the heartbeat: what is laid into a session, and who looks at it when."""
+
+from typing import Any
+
+import pytest
+
+from behaviour.jobs.conftest import MakeHome
+from behaviour.jobs.homes import Home
+from homing.model.errors import Conflict
+from homing.model.jobs import Job
+from homing.operations.job_changes import disable_job
+from homing.operations.jobs import list_jobs
+from homing.operations.removal import remove_job
+from homing.operations.session_deletion import delete_session
+from homing.operations.shapes.job_asks import DisableJob, JobRef, ListJobs
+from homing.operations.shapes.session_asks import DeleteSession
+from homing.store import jobs
+from homing.testing import tool_call
+from support.ledger import CHAT
+
+DOOR = {"kind": "system_event", "message": "The door was opened."}
+
+
+def add_event(home: Home, **given: Any) -> str:
+    return home.add(message=None, payload=DOOR, **({"when": "in 1 hour"} | given)).id
+
+
+def heartbeat(home: Home) -> Job:
+    session = home.ledger.session()
+    [job] = [job for job in home.ledger.write(lambda tx: jobs.bound_to(tx, session.id)) if job.kind == "system"]
+    return job
+
+
+async def test_an_event_that_wakes_starts_a_turn_with_its_text(home: Home) -> None:
+    job_id = add_event(home)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends(job_id) == [("ok", None)]
+    opening, closing = home.shown()
+    assert (opening.role, opening.kind, opening.text) == ("user", "note", "The door was opened.")
+    assert opening.meta["cron_job_id"] == job_id
+    assert closing.role == "assistant"
+    assert home.call()[-1].text == "The door was opened."
+
+
+async def test_without_a_heartbeat_next_heartbeat_behaves_as_now(home: Home) -> None:
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert len(home.model.seen) == 1
+    assert home.shown()[0].text == "The door was opened."
+
+
+async def test_an_event_for_the_heartbeat_wakes_nobody_until_it_beats(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert (home.shown(), home.model.seen) == ([], [])
+    beat = heartbeat(home)
+    assert (beat.kind, beat.quiet, beat.status) == ("system", True, "active")
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert home.ends(beat.id) == [("ok", None)]
+    assert "The door was opened." in home.call()[-1].text
+    assert [message.text for message in home.shown()][:1] == ["The door was opened."]
+
+
+async def test_the_next_turn_takes_an_event_along_before_the_heartbeat_does(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    await home.say("Anything new?")
+    assert home.call()[-1].text == "The door was opened.\n\nAnything new?"
+    home.pass_time(minutes=30)
+    await home.settle()
+    # Nothing waits any more, so nobody is asked.
+    assert len(home.model.seen) == 1
+    assert home.ends(heartbeat(home).id) == [("skipped", "gate")]
+
+
+async def test_a_heartbeat_with_nothing_laid_in_asks_no_model_and_is_one_row(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home.pass_time(minutes=30)
+    await home.settle()
+    for _ in range(4):
+        home.pass_time(minutes=30)
+        await home.settle()
+    assert len(home.model.seen) == 1
+    ran, held = home.runs(heartbeat(home).id)
+    assert (ran.state, held.state, held.reason, held.missed_count) == ("ok", "skipped", "gate", 4)
+
+
+async def test_outside_the_active_hours_the_heartbeat_waits(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    # The hours that begin an hour from now, on either clock.
+    begins = (home.now().hour + 2) % 24
+    home = make_home(heartbeat_minutes=30, active_hours=f"{begins:02d}:00-{(begins + 3) % 24:02d}:00")
+    add_event(home, wake="next_heartbeat", when="in 1 minute")
+    home.pass_time(minutes=1, seconds=1)
+    await home.settle()
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert (home.ends(heartbeat(home).id), home.model.seen) == ([("skipped", "gate")], [])
+    for _ in range(4):
+        home.pass_time(minutes=30)
+        await home.settle()
+    assert home.ends(heartbeat(home).id)[1] == ("ok", None)
+    assert "The door was opened." in home.call()[-1].text
+
+
+async def test_a_heartbeat_may_say_that_there_is_nothing_and_may_not_schedule(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    home.model.when(
+        "Look at what was laid into",
+        tool_call("schedule_task", {"action": "add", "when": "in 5 minutes", "message": "again"}),
+        tool_call("nothing_to_report", {"note": "only a door"}),
+        "",
+    )
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home.pass_time(minutes=30)
+    await home.settle()
+    refused = next(m.text for m in home.call() if m.role == "tool")
+    assert "adds no automations" in refused
+    assert len(home.ask(list_jobs, ListJobs()).items) == 1
+    assert home.shown()[-1].kind == "status"
+
+
+async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselves(make_home: MakeHome) -> None:
+    home = make_home(heartbeat_minutes=30)
+    add_event(home, wake="next_heartbeat", when="every 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home = make_home()
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert (heartbeat(home).enabled, heartbeat(home).next_run_at) == (False, None)
+    home.pass_time(minutes=30)
+    await home.settle()
+    # The one laid in before is taken along.
+    assert home.call()[-1].text == "The door was opened.\n\nThe door was opened."
+
+
+async def test_a_system_job_is_listed_to_nobody_blocks_nothing_and_is_not_edited_by_accident(
+    make_home: MakeHome,
+) -> None:
+    home = make_home(heartbeat_minutes=30)
+    event = add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    beat = heartbeat(home)
+    assert [job.id for job in home.ask(list_jobs, ListJobs()).items] == [event]
+    with pytest.raises(Conflict, match="belongs to Homing itself"):
+        home.ask(remove_job, JobRef(job_id=beat.id))
+    with pytest.raises(Conflict, match="belongs to Homing itself"):
+        home.ask(disable_job, DisableJob(job_id=beat.id))
+    home.ask(remove_job, JobRef(job_id=event))
+    assert home.ask(delete_session, DeleteSession(session_key=CHAT)).deleted
+    home.pass_time(days=1)
+    await home.settle()
+    assert home.model.seen == []

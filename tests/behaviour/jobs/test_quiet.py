@@ -1,0 +1,121 @@
+"""Rule 26: an agent without news leaves one line that counts, and nothing is pushed outside."""
+
+import sqlalchemy as sa
+
+from behaviour.jobs.homes import Home
+from homing.agent.journal import Tool, ToolCall
+from homing.model.errors import ToolFailed
+from homing.operations.runs import run_job
+from homing.operations.shapes.job_asks import JobRef
+from homing.store import sessions
+from homing.store import tables as t
+from homing.testing import tool_call
+from support.ledger import CHAT
+
+NOTHING = tool_call("nothing_to_report", {"note": "No fruit."})
+
+
+def send_outside(home: Home) -> None:
+    """Let the chat have an address outside as well."""
+    session = home.ledger.session()
+    home.ledger.write(lambda tx: sessions.set_addresses(tx, session.id, [CHAT, "email:a@example.com"]))
+
+
+def owed(home: Home, seq: int) -> list[str]:
+    statement = sa.select(t.delivery.c.address).where(t.delivery.c.seq == seq)
+    return sorted(address for (address,) in home.ledger.write(lambda tx: tx.rows(statement)))
+
+
+async def test_nothing_to_report_leaves_one_status_line_that_counts_and_nothing_goes_outside(home: Home) -> None:
+    send_outside(home)
+    home.model.when("look for fruit", NOTHING, "")
+    job = home.add(when="every 1 hour", quiet=True)
+    for _ in range(3):
+        home.pass_time(hours=1, seconds=1)
+        await home.settle()
+    assert home.ends(job.id) == [("ok", "quiet")] * 3
+    [line] = home.shown()
+    assert (line.role, line.kind, line.meta["checked"]) == ("assistant", "status", 3)
+    assert line.text.startswith("Checked 3 times, last ")
+    assert line.text.endswith(": nothing to report. No fruit.")
+    assert line.meta["cron_run_id"] == home.runs(job.id)[-1].id
+    assert owed(home, line.seq) == [CHAT]
+    assert "nothing_to_report" in [tool.name for tool in home.model.infos[0].function_tools]
+
+
+async def test_what_is_said_between_begins_a_new_line(home: Home) -> None:
+    home.model.when("look for fruit", NOTHING, "")
+    home.add(when="every 1 hour", quiet=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    await home.say("Anything?")
+    home.pass_time(hours=1)
+    await home.settle()
+    kinds = [(message.kind, message.meta.get("checked")) for message in home.shown()]
+    assert kinds == [("status", 1), ("chat", None), ("chat", None), ("status", 1)]
+    # Silence is no conversation: the next turn does not see it.
+    assert [m.text for m in home.call()[1:3]] == ["Anything?", "You said: Anything?"]
+
+
+async def test_news_of_a_quiet_job_are_an_ordinary_answer(home: Home) -> None:
+    send_outside(home)
+    home.model.when("look for fruit", "There are apples.")
+    job = home.add(when="every 1 hour", quiet=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends(job.id) == [("ok", None)]
+    opening, closing = home.shown()
+    assert (opening.kind, closing.kind, closing.text) == ("scheduled", "scheduled", "There are apples.")
+    assert owed(home, closing.seq) == ["email:a@example.com", CHAT]
+
+
+async def test_an_empty_result_is_one_status_line_too_and_the_run_says_empty(home: Home) -> None:
+    send_outside(home)
+    home.model.when("look for fruit", "")
+    job = home.add(when="every 1 hour")
+    for _ in range(2):
+        home.pass_time(hours=1, seconds=1)
+        await home.settle()
+    assert home.ends(job.id) == [("ok", "empty")] * 2
+    [line] = home.shown()
+    assert (line.kind, line.meta["checked"]) == ("status", 2)
+    assert owed(home, line.seq) == [CHAT]
+
+
+async def test_a_job_that_is_not_quiet_is_not_offered_the_way_to_say_nothing(home: Home) -> None:
+    job = home.add(when="every 1 hour")
+    home.ask(run_job, JobRef(job_id=job.id))
+    await home.settle()
+    assert "nothing_to_report" not in [tool.name for tool in home.model.infos[-1].function_tools]
+
+
+async def test_a_tool_failure_hidden_behind_silence_stays_an_error(home: Home) -> None:
+    async def broken(call: ToolCall) -> str:
+        raise ToolFailed("the market did not answer")
+
+    home.tools = [Tool(name="market", description="", parameters={"type": "object"}, run=broken)]
+    home.model.when("look for fruit", tool_call("market"), NOTHING, "")
+    job = home.add(when="every 1 hour", quiet=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends(job.id) == [("error", "tool")]
+    assert home.job(job.id).last_status == "error"
+    assert home.shown()[-1].kind == "scheduled"
+    assert "the market did not answer" not in home.shown()[-1].text
+
+
+async def test_a_tool_that_failed_and_then_worked_leaves_silence_as_it_is(home: Home) -> None:
+    tries: list[str] = []
+
+    async def shaky(call: ToolCall) -> str:
+        tries.append(call.key)
+        if len(tries) == 1:
+            raise ToolFailed("try again")
+        return "closed today"
+
+    home.tools = [Tool(name="market", description="", parameters={"type": "object"}, run=shaky)]
+    home.model.when("look for fruit", tool_call("market"), tool_call("market"), NOTHING, "")
+    job = home.add(when="every 1 hour", quiet=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends(job.id) == [("ok", "quiet")]
