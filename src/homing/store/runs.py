@@ -171,6 +171,8 @@ _FINISH = Bulk(
         state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
         finished_at=sa.bindparam("b_now"), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),
         closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
+        # A run says how many were missed before it; withdrawn it stands for itself alone, and those have their own row.
+        missed_count=sa.case((sa.literal("skipped") == sa.bindparam("b_state"), sa.null()), else_=t.run.c.missed_count),
     )
 )  # fmt: skip
 
