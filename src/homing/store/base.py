@@ -29,6 +29,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 8
 _READERS = 4
 _PG_CONNECTIONS = 12
+# Less than a claim lasts, so that whoever takes up a frozen worker's turn does not wait for its locks as well.
+_PG_IDLE_SECONDS = 5
 # deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
 _LOOK_AGAIN = {"40P01", "40001", "55P03"}
 
@@ -197,9 +199,15 @@ def _named(error: exc.DBAPIError) -> Exception:
     return error
 
 
+def _bound_idle_transactions(connection: Any, _record: object) -> None:
+    """A process that stands still inside a transaction holds locks: the server ends it, so that others can go on."""
+    connection.execute(f"set idle_in_transaction_session_timeout = '{_PG_IDLE_SECONDS}s'")
+    connection.commit()
+
+
 def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
-        return sa.create_engine(
+        engine = sa.create_engine(
             url,
             pool_size=_PG_CONNECTIONS,
             max_overflow=2,
@@ -208,6 +216,8 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
             connect_args={"prepare_threshold": None, "connect_timeout": 5},
             isolation_level="READ COMMITTED",
         )
+        event.listen(engine, "connect", _bound_idle_transactions)
+        return engine
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(

@@ -26,7 +26,7 @@ def check_taken_up(crew: Crew, ledger: Ledger, died: datetime) -> None:
     ledger.until(lambda: ledger.turn().fence > 1, "somebody takes the turn up")
     assert (datetime.now(UTC) - died).total_seconds() <= TAKE_UP_SECONDS
     turn = ledger.until_closed(1)[0]
-    assert (turn.outcome, turn.fence) == ("answered", 2)
+    assert turn.outcome == "answered"
     assert ledger.texts() == ["do it", DONE]
     ledger.check_whole()
 
