@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from alembic import command
@@ -56,7 +57,8 @@ def backup(store: Store, target: Path) -> None:
         raise Conflict("This database is PostgreSQL: use pg_dump to back it up.")
     if target.exists():
         raise Conflict(f"{target} exists already; name another file.")
-    source = sqlite3.connect(f"file:{store.url.database}?mode=ro", uri=True)
+    # Quoted: in a path, a # or a % would otherwise mean something.
+    source = sqlite3.connect(f"file:{quote(store.url.database or '')}?mode=ro", uri=True)
     copy = sqlite3.connect(target)
     try:
         source.backup(copy)
