@@ -24,7 +24,7 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
             type="search"
             data-search
             aria-label="Search conversations"
-            placeholder="Conversations"
+            placeholder="Search"
             className="h-8 w-full min-w-0 bg-transparent text-ink outline-none"
             value={q}
             onChange={(event) => setQ(event.target.value)}

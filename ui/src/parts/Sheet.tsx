@@ -1,6 +1,7 @@
 // Dialogs are the browser's own: it keeps the focus inside, makes the rest inert and closes on Esc.
 import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "./Icon";
+import { onTop } from "./layers";
 
 type SheetProps = { title: string; onClose: () => void; children: ReactNode; drawer?: "left" | "right"; wide?: boolean };
 
@@ -8,8 +9,13 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+    if (!dialog) return;
+    dialog.showModal();
+    const leave = onTop(dialog);
+    return () => {
+      leave();
+      dialog.close();
+    };
   }, []);
   return (
     <dialog

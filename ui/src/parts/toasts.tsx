@@ -1,8 +1,10 @@
 // Short news at the edge, with a way back where there is one. They wait while the pointer or the focus is on them.
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { createPortal } from "react-dom";
 import { sentenceOf } from "../api/client";
 import { Link } from "../router";
 import { Icon } from "./Icon";
+import { useTopLayer } from "./layers";
 
 export type Toast = { text: string; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
 type Shown = Toast & { id: number };
@@ -35,7 +37,7 @@ function subscribe(listener: () => void) {
 
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts);
-  return (
+  return createPortal(
     <div
       className="pointer-events-none fixed right-0 bottom-16 left-0 z-50 flex flex-col items-center gap-2 px-3 md:right-6 md:bottom-24 md:left-auto md:items-end"
       role="status"
@@ -45,7 +47,8 @@ export function Toasts() {
       {shown.map((one) => (
         <OneToast key={one.id} toast={one} />
       ))}
-    </div>
+    </div>,
+    useTopLayer(),
   );
 }
 

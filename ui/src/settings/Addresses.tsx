@@ -127,7 +127,7 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
       <ul>
         {hooks.map((hook) => (
           <li key={hook.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
-            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{hook.url}</span>
+            <span className="min-w-[14rem] flex-1 [overflow-wrap:anywhere]">{hook.url}</span>
             <code className="font-mono text-[0.85em] text-mute">{hook.address}</code>
             <button type="button" className="link text-[0.9rem]" aria-label={`Remove webhook ${hook.url}`} onClick={() => void remove(hook.id)}>
               Remove
