@@ -1,0 +1,259 @@
+"""The command line as people use it: real processes, real signals, a real terminal."""
+
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from homing.testing import PostgresServer
+
+PATIENCE = 60.0
+
+pytestmark = pytest.mark.slow
+
+
+class Process:
+    """One `homing` process and what it has said so far."""
+
+    def __init__(self, home: Path, *args: str, **more: str) -> None:
+        env = (
+            os.environ | {"HOMING_HOME": str(home), "HOMING_TIMEZONE": "Europe/Berlin", "PYTHONUNBUFFERED": "1"} | more
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "homing", *args],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.said = ""
+
+    def read_until(self, words: str) -> str:
+        """Read until it says these words."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said += line
+            if words in line:
+                return line
+        raise AssertionError(f"It never said {words!r}, but:\n{self.said}")
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal, and tell the exit code."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        rest, _ = self._process.communicate(timeout=PATIENCE)
+        self.said += rest
+        return self._process.returncode
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def started() -> Iterator[Any]:
+    """Start processes that end with the test, whatever happens."""
+    with ExitStack() as held:
+
+        def start(home: Path, *args: str, **more: str) -> Process:
+            process = Process(home, *args, **more)
+            held.callback(process.end, signal.SIGKILL)
+            return process
+
+        yield start
+
+
+def up(started: Any, home: Path, **more: str) -> tuple[Process, str]:
+    """Start everything; tell the process and its sign-in link."""
+    process = started(home, "up", "--no-open", "--port", "0", **more)
+    link = process.read_until("  Open ").split()[-1]
+    process.read_until("Next wake")
+    return process, link
+
+
+def homing(home: Path, *args: str, code: int = 0, **more: str) -> str:
+    env = os.environ | {"HOMING_HOME": str(home), "HOMING_TIMEZONE": "Europe/Berlin"} | more
+    done = subprocess.run(
+        [sys.executable, "-m", "homing", *args], env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def objects(home: Path, *args: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in homing(home, *args, "--json").splitlines()]
+
+
+def wait_for_run(home: Path, job_id: str) -> dict[str, Any]:
+    """Look until the job has a run that is over."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        done = [run for run in objects(home, "cron", "runs", job_id) if run["finished_at"]]
+        if done:
+            return done[0]
+        time.sleep(0.2)
+    raise AssertionError("It did not run.")
+
+
+def test_up_says_where_it_is_and_ends_cleanly_when_asked(home: Path, started: Any) -> None:
+    server, link = up(started, home)
+    base, _, code = link.partition("/sign-in#code=")
+    for words in ("Model      offline", "Database   SQLite", "Time zone  Europe/Berlin", "nothing is scheduled"):
+        assert words in server.said
+    assert (home / "token").stat().st_mode & 0o777 == 0o600
+    body = json.dumps({"code": code}).encode()
+    asked = Request(f"{base}/api/auth/sign-in", body, {"Content-Type": "application/json"})
+    with urlopen(asked) as answer:
+        assert "HttpOnly" in answer.headers["Set-Cookie"]
+    with pytest.raises(HTTPError, match="401"):
+        urlopen(asked)
+    assert "worker" in homing(home, "cron", "status")
+    assert server.end() == 0
+    assert not (home / "server.json").exists()
+
+
+def test_what_came_due_while_nothing_ran_comes_once_after_the_next_start(home: Path, started: Any) -> None:
+    server, _ = up(started, home)
+    [job] = objects(home, "cron", "add", "--at", "3s", "--reminder", "-m", "Time to take a break!")
+    assert server.end() == 0
+    assert objects(home, "cron", "runs", job["id"]) == []
+    server, _ = up(started, home)
+    assert wait_for_run(home, job["id"])["state"] == "ok"
+    assert server.end(signal.SIGINT) == 0
+    up(started, home)
+    assert len(objects(home, "cron", "runs", job["id"])) == 1
+    assert "Time to take a break!" in homing(home, "sessions", "get", "main")
+
+
+def test_a_killed_server_is_not_believed_in_and_what_it_owed_comes_once(home: Path, started: Any) -> None:
+    server, _ = up(started, home)
+    [job] = objects(home, "cron", "add", "--at", "3s", "--reminder", "-m", "Stretch")
+    server.end(signal.SIGKILL)
+    assert (home / "server.json").exists()
+    assert [one["id"] for one in objects(home, "cron", "list")] == [job["id"]]
+    up(started, home)
+    assert wait_for_run(home, job["id"])["state"] == "ok"
+    assert len(objects(home, "cron", "runs", job["id"])) == 1
+
+
+def test_a_second_homing_on_one_database_is_told_so(home: Path, started: Any) -> None:
+    _, link = up(started, home)
+    said = homing(home, "up", "--no-open", "--port", "0", code=1)
+    assert "already runs" in said
+    assert link.partition("/sign-in")[0] in said
+
+
+def test_a_taken_port_is_told_plainly(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = homing(home, "up", "--no-open", "--port", str(taken.getsockname()[1]), code=1)
+    assert "already in use" in said
+    assert "--port" in said
+
+
+def test_what_cannot_start_says_why(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "HOMING_HOME" in homing(tmp_path / "file" / "home", "up", code=1)
+    assert "HOMING_TOKEN" in homing(home, "up", "--host", "0.0.0.0", code=2)
+    said = homing(home, "up", code=2, HOMING_PORT="x", HOMING_MODLE="y")
+    assert "HOMING_PORT" in said
+    assert "HOMING_MODEL" in said
+    nobody = "postgresql://nobody@127.0.0.1:9/nothing"
+    assert "cannot be opened" in homing(home, "up", "--port", "0", code=1, HOMING_DATABASE_URL=nobody)
+    homing(home, "db", "upgrade")
+    with sqlite3.connect(home / "homing.db") as database:
+        database.execute("update alembic_version set version_num = '9999'")
+    database.close()
+    assert "newer Homing" in homing(home, "up", "--port", "0", code=2)
+
+
+def test_doors_and_engine_can_be_processes_of_their_own(
+    home: Path, started: Any, postgres_server: PostgresServer
+) -> None:
+    url = postgres_server.fresh("homing_template")
+    server = started(home, "serve", "--port", "0", HOMING_DATABASE_URL=url)
+    server.read_until("Next wake")
+    worker = started(home, "work", HOMING_DATABASE_URL=url)
+    worker.read_until("Working on")
+    homing(home, "cron", "add", "every day at 9", "Say good morning", "--id", "mine", HOMING_DATABASE_URL=url)
+    said = homing(home, "cron", "run", "mine", "--watch", HOMING_DATABASE_URL=url)
+    assert "Say good morning" in said
+    assert worker.end() == 0
+    assert server.end() == 0
+
+
+class Terminal:
+    """A `homing` process in a terminal of 80 columns."""
+
+    def __init__(self, home: Path, *args: str) -> None:
+        more = {"HOMING_HOME": str(home), "TERM": "xterm", "COLUMNS": "80", "LINES": "30", "PYTHONUNBUFFERED": "1"}
+        self.pid, self._handle = pty.fork()
+        if self.pid == 0:
+            os.execve(sys.executable, [sys.executable, "-m", "homing", *args], os.environ | more)
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._handle, text.encode())
+
+    def read_until(self, words: str) -> None:
+        until = time.monotonic() + PATIENCE
+        while words not in self.seen:
+            ready, _, _ = select.select([self._handle], [], [], max(0.0, until - time.monotonic()))
+            assert ready, f"Not seen: {words!r}, but:\n{self.seen}"
+            self.seen += os.read(self._handle, 65536).decode(errors="replace")
+        self.seen = self.seen.partition(words)[2]
+
+    def end(self) -> int:
+        """Wait for its end, reading on so that it can write."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            ready, _, _ = select.select([self._handle], [], [], 0.1)
+            try:
+                if ready and not os.read(self._handle, 65536):
+                    break
+            except OSError:
+                break
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self._handle)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_a_chat_shows_what_the_schedule_brings_while_one_types(home: Path) -> None:
+    chat = Terminal(home, "chat")
+    chat.read_until("› ")
+    chat.type("remind me in 4 seconds to stretch\r")
+    chat.read_until('Added "stretch"')
+    chat.read_until("› ")
+    chat.type("half a sen")
+    chat.read_until("Reminder")
+    chat.read_until("stretch")
+    chat.read_until("› half a sen")
+    chat.type("\x15\x04")
+    assert chat.end() == 0
+
+
+def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: Any) -> None:
+    up(started, home)
+    chat = Terminal(home, "chat", "cli:main")
+    chat.read_until("› ")
+    homing(home, "send", "main", "help", "--wait")
+    chat.read_until("Offline mode")
+    chat.type("/jobs\r")
+    chat.read_until("No automations")
+    chat.type("/quit\r")
+    assert chat.end() == 0

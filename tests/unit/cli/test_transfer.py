@@ -1,0 +1,234 @@
+"""Jobs of other programs come in, ours go out; one bad record does not stop the others."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import Homing
+
+NANOBOT = {
+    "version": 1,
+    "jobs": [
+        {
+            "id": "a1b2c3d4",
+            "name": "Morning news",
+            "enabled": True,
+            "schedule": {"kind": "cron", "atMs": None, "everyMs": None, "expr": "0 9 * * 1-5", "tz": "Asia/Shanghai"},
+            "payload": {
+                "kind": "agent_turn",
+                "message": "Tell me the news",
+                "deliver": True,
+                "channel": "telegram",
+                "to": "1234",
+                "sessionKey": "telegram:1234",
+            },
+            "state": {"nextRunAtMs": 1770000000000, "runHistory": []},
+            "createdAtMs": 1760000000000,
+            "updatedAtMs": 1760000000000,
+            "deleteAfterRun": False,
+        },
+        {
+            "id": "unbound1",
+            "name": "Water",
+            "enabled": True,
+            "schedule": {"kind": "every", "everyMs": 3600000},
+            "payload": {
+                "kind": "agent_turn", "message": "Drink", "deliver": True, "channel": "whatsapp", "to": "49170:5"
+            },
+            "state": {"nextRunAtMs": 1770000000000},
+        },
+        {
+            "id": "old-field",
+            "name": "Apples",
+            "enabled": True,
+            "schedule": {"kind": "every", "everyMs": 86400000},
+            "payload": {"message": "每天提醒我吃苹果", "original_session_key": "feishu:ou_1", "lightweight": True},
+        },
+        {
+            "id": "dream",
+            "name": "dream",
+            "enabled": True,
+            "schedule": {"kind": "cron", "expr": "0 3 * * *"},
+            "payload": {"kind": "system_event", "message": "dream"},
+        },
+        {"id": "broken", "name": "Bad", "schedule": {"kind": "cron", "expr": "no cron"}, "payload": {"message": "x"}},
+        "not even an object",
+    ],
+}  # fmt: skip
+
+OPENCLAW = {
+    "version": 1,
+    "jobs": [
+        {
+            "id": "0199c0de-aaaa-7bbb-8ccc-1234567890ab",
+            "agentId": "main",
+            "sessionKey": "agent:main:main",
+            "name": "Standup",
+            "description": "daily",
+            "enabled": True,
+            "createdAtMs": 1760000000000,
+            "updatedAtMs": 1760000000000,
+            "schedule": {"kind": "cron", "expr": "30 9 * * 1-5", "tz": "America/New_York", "staggerMs": 30000},
+            "sessionTarget": "isolated",
+            "wakeMode": "next-heartbeat",
+            "payload": {
+                "kind": "agentTurn", "message": "Prepare the standup", "model": "offline", "thinking": "low",
+                "timeoutSeconds": 120,
+            },
+            "delivery": {"mode": "announce", "channel": "last"},
+            "state": {},
+        },
+        {
+            "id": "lonely",
+            "name": "Lonely",
+            "enabled": False,
+            "schedule": {"kind": "every", "everyMs": 60000, "anchorMs": 1760000000000},
+            "sessionTarget": "isolated",
+            "wakeMode": "now",
+            "payload": {"kind": "agentTurn", "message": "Look around"},
+            "delivery": {"mode": "announce", "channel": "slack", "to": "C1"},
+            "state": {},
+        },
+        {
+            "id": "past",
+            "name": "Past",
+            "enabled": True,
+            "schedule": {"kind": "at", "at": "2020-01-01T09:00:00Z"},
+            "sessionTarget": "main",
+            "wakeMode": "now",
+            "payload": {"kind": "systemEvent", "text": "It is over"},
+            "state": {},
+        },
+        {
+            "id": "command",
+            "name": "Command",
+            "schedule": {"kind": "every", "everyMs": 60000},
+            "sessionTarget": "isolated",
+            "payload": {"kind": "command", "command": "ls"},
+        },
+    ],
+}  # fmt: skip
+
+EVA = {
+    "jobs": [
+        {
+            "job_id": "1760000000000-1234",
+            "name": "喝水",
+            "enabled": True,
+            "delete_after_run": False,
+            "session": "main",
+            "schedule": {"kind": "every", "every_ms": 1800000},
+            "payload": {"message": "提醒我喝水"},
+            "created_at": "2026-01-01T09:00:00",
+            "run_count": 3,
+            "next_run_ms": 1770000000000,
+        }
+    ]
+}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    def write(content: object) -> str:
+        path = tmp_path / "jobs.json"
+        path.write_text(json.dumps(content), "utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_dry_run_shows_what_would_come_in_and_changes_nothing(homing: Homing, written: Any) -> None:
+    said = homing("import", written(NANOBOT))
+    assert said.code == 1
+    assert "3 would come in, 3 not. Nothing is changed yet: add --apply." in said.out
+    assert homing("cron", "list", "--json").out == ""
+
+
+def test_nanobots_jobs_come_in_as_they_say(homing: Homing, written: Any) -> None:
+    entries = homing("import", written(NANOBOT), "--apply", "--json").objects
+    assert [entry["taken"] for entry in entries] == [True, True, True, False, False, False]
+    assert "system job of nanobot" in entries[3]["detail"]
+    bound = homing("cron", "get", "a1b2c3d4", "--json").object
+    assert (bound["session_key"], bound["kind"], bound["enabled"]) == ("telegram:1234", "user", False)
+    assert bound["state"]["disabled_reason"] == "imported"
+    assert bound["words"] == "Weekdays at 09:00 Asia/Shanghai"
+    assert bound["origin"]["door"] == "import"
+    unbound = homing("cron", "get", "unbound1", "--json").object
+    assert (unbound["session_key"], unbound["kind"], unbound["enabled"]) == ("cron:unbound1", "legacy", True)
+    session = homing("sessions", "get", "cron:unbound1", "--json").object
+    assert session["addresses"] == ["whatsapp:49170:5"]
+
+
+def test_a_job_of_the_old_field_is_bound_to_that_session(homing: Homing, written: Any) -> None:
+    homing("import", written(NANOBOT), "--apply")
+    job = homing("cron", "get", "old-field", "--json").object
+    assert (job["session_key"], job["payload"]["kind"], job["enabled"]) == ("feishu:ou_1", "reminder", False)
+
+
+def test_an_interval_keeps_its_phase(homing: Homing, written: Any) -> None:
+    homing("import", written(NANOBOT), "--apply")
+    job = homing("cron", "get", "unbound1", "--json").object
+    assert job["schedule"]["anchor"].startswith("2026-02-02T03:40:00")
+
+
+def test_openclaws_jobs_come_in_as_they_say(homing: Homing, written: Any) -> None:
+    entries = homing("import", written(OPENCLAW), "--apply", "--json").objects
+    assert [entry["taken"] for entry in entries] == [True, True, True, False]
+    assert "staggerMs" in entries[0]["detail"]
+    bound = homing("cron", "get", "0199c0de", "--json").object
+    assert (bound["session_key"], bound["session"], bound["wake"]) == ("agent:main:main", "isolated", "next_heartbeat")
+    assert bound["payload"]["timeout_seconds"] == 120
+    lonely = homing("cron", "get", "lonely", "--json").object
+    assert (lonely["kind"], lonely["enabled"], lonely["payload"]["context"]) == ("legacy", False, "none")
+    assert homing("sessions", "get", "cron:lonely", "--json").object["addresses"] == ["slack:C1"]
+    assert homing("cron", "get", "past", "--json").object["status"] == "done"
+
+
+def test_evas_jobs_come_in_unbound(homing: Homing, written: Any) -> None:
+    homing("import", written(EVA), "--apply")
+    job = homing("cron", "get", "喝水", "--json").object
+    assert (job["id"], job["kind"], job["session_key"]) == ("1760000000000-1234", "legacy", "cron:1760000000000-1234")
+    assert homing("sessions", "get", job["session_key"], "--json").object["addresses"] == []
+
+
+def test_importing_twice_brings_nothing_in_twice(homing: Homing, written: Any) -> None:
+    homing("import", written(EVA), "--apply")
+    again = homing("import", written(EVA), "--apply", "--json").object
+    assert (again["taken"], again["detail"]) == (False, "It is here already.")
+    assert len(homing("cron", "list", "--json").objects) == 1
+
+
+def test_what_was_exported_comes_back_elsewhere(
+    homing: Homing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = homing(
+        "cron", "add", "every weekday at 8", "Say good morning", "--id", "mine", "--isolated", "--quiet", "--json"
+    ).object
+    file = tmp_path / "export.json"
+    assert homing("export", str(file)).code == 0
+    assert file.stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("HOMING_HOME", str(tmp_path / "elsewhere"))
+    assert homing("import", str(file), "--apply").code == 0
+    back = homing("cron", "get", "mine", "--json").object
+    same = ("name", "schedule", "payload", "session", "quiet", "session_key", "words")
+    assert {name: back[name] for name in same} == {name: added[name] for name in same}
+    assert (back["enabled"], back["state"]["disabled_reason"]) == (False, "imported")
+    assert homing("cron", "enable", "mine", "--json").object["next"] == added["next"]
+
+
+def test_an_export_can_hold_the_conversations(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "Say good morning", "--id", "mine")
+    homing("cron", "run", "mine", "--watch")
+    told = json.loads(homing("export", "--history").out)
+    [session] = told["sessions"]
+    assert [message["_cron_turn"] for message in session["messages"]] == [True, True]
+
+
+@pytest.mark.parametrize("content", ['{"no": "jobs"}', "not json", '"text"'])
+def test_a_file_that_is_no_jobs_file_is_refused(homing: Homing, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_text(content)
+    assert homing("import", str(path)).code == 2
+    assert homing("import", str(tmp_path / "missing.json")).code == 2
