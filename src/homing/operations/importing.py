@@ -63,7 +63,8 @@ def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
     columns = plain_columns(ask, None)
     check_pairing(columns)
     when = _when(desk, draft, ask, desk.zone(known))
-    columns |= time_columns(when) | _state(desk, draft, columns, when.schedule)
+    columns |= time_columns(when)
+    columns |= _state(desk, draft, columns, when.schedule)
     if not jobs.has_room(desk.tx, desk.caller.user_id, desk.settings.max_jobs):
         raise Invalid(f"You have {desk.settings.max_jobs} automations, the most allowed.")
     if apply:
