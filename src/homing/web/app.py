@@ -143,8 +143,8 @@ def _add_house(app: FastAPI, door: FrontDoor) -> None:
             raise Forbidden("Figures are for this machine, or for an admin's token.")
         return Response(await metrics.scrape(door.store, door.house.version), media_type=metrics.MEDIA)
 
-    app.add_api_route("/healthz", healthz, include_in_schema=False)
-    app.add_api_route("/readyz", readyz, include_in_schema=False)
+    app.add_api_route("/healthz", healthz, methods=["GET", "HEAD"], include_in_schema=False)
+    app.add_api_route("/readyz", readyz, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/metrics", figures, include_in_schema=False)
 
 

@@ -70,9 +70,10 @@ async def watch_session(door: FrontDoor, request: Request) -> Response:
     given = dict(request.query_params)
     after = given.pop("after", None)
     _refuse_others(given, "after")
-    place = read_place(after if after is not None else request.headers.get("last-event-id"))
-    if after is not None and place is None:
+    if after is not None and read_place(after) is None:
         raise Invalid("after is the id of an event of this stream.", field="after", code="wrong_type")
+    # A browser that comes back asks for the same address as at first, and says in the header how far it got since.
+    place = read_place(request.headers.get("last-event-id")) or read_place(after)
     key = request.path_params["key"]
     session = await door.store.read(lambda tx: Desk(tx=tx, caller=caller, house=door.house).session(key))
     return _streamed(_kept_in(door, request, door.streams.of_session(caller, session, place)))

@@ -4,6 +4,7 @@ import re
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from homing.model.clock import Clock
@@ -57,6 +58,9 @@ class Guard:
             await self.app(scope, receive, answer)
         except Error as error:
             await problem_of(error, request_id)(scope, receive, answer)
+        except ClientDisconnect:
+            # Whoever asked has gone; there is nobody to tell, and nothing is broken.
+            log.info("gone", action="request_gone", request_id=request_id, path=_shown(scope))
         except Exception:
             log.exception("a bug", action="request_broke", request_id=request_id, path=_shown(scope))
             if status:

@@ -7,8 +7,8 @@ from typing import Any
 
 from homing.store.bell import Bell
 
-_TURNS_KEPT = 500
-_TEXT_KEPT = 262_144
+_TURNS_KEPT = 200
+_TEXT_KEPT = 131_072
 
 
 @dataclass(kw_only=True)

@@ -14,7 +14,8 @@ from homing.web.app import make_app
 def document() -> dict[str, object]:
     """Make the document of this version; nothing is opened for it."""
     clock = SystemClock()
-    house = House(version=version("homing"), model="offline", model_offline=True, model_why="", settings=load())
+    settings = load({"HOMING_HOME": ".", "TZ": "UTC"})
+    house = House(version=version("homing"), model="offline", model_offline=True, model_why="", settings=settings)
     app = make_app(store=Store("sqlite:///:memory:", clock), house=house, clock=clock)
     return app.openapi()
 

@@ -25,6 +25,7 @@ def beat(world: World, *, schedules: bool = True) -> None:
 async def test_alive_is_not_ready(site: Site) -> None:
     alive = await site.nobody.get("/healthz")
     assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
+    assert (await site.nobody.head("/healthz")).status_code == 200
     waiting = await site.nobody.get("/readyz")
     assert waiting.status_code == 503
     assert "scheduler" not in problem(waiting)["detail"], "no details for everybody"

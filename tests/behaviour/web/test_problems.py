@@ -255,6 +255,33 @@ async def test_a_bug_is_told_without_a_trace_and_found_by_its_request_id(
     assert "the secret of the house" in logged
 
 
+async def test_a_caller_who_leaves_in_the_middle_of_a_body_is_no_bug(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": "/api/memories", "raw_path": b"/api/memories", "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {OWNER_TOKEN}".encode()),
+                    (b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 4664),
+    }  # fmt: skip
+    messages: list[Any] = [{"type": "http.request", "body": b'{"te', "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await site.app(scope, receive, send)
+    assert sent == []
+    logged = capsys.readouterr().out
+    assert "request_gone" in logged
+    assert "request_broke" not in logged
+    assert (await site.owner.get("/api/memories")).json()["items"] == []
+
+
 async def test_a_database_that_is_away_is_not_ready(site: Site) -> None:
     away = Store("postgresql://nobody@127.0.0.1:1/nothing", site.world.clock)
     app = make_app(store=away, house=site.world.house, clock=site.world.clock)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from fastapi import Request
 
 from homing.model.messages import NewMessage
 from homing.model.people import OWNER, Caller
@@ -12,11 +13,12 @@ from homing.model.sessions import Session
 from homing.store import Tx, sessions
 from homing.testing import FakeClock
 from homing.web.changes import BATCH, Place, read_place
-from homing.web.stream import Streams
+from homing.web.entrances import _kept_in
+from homing.web.stream import PING, Streams
 from support.asking import session
 from support.events import Listener
 from support.rooms import Room, room, room_store
-from support.site import Site, field_codes, kill, open_site, owe
+from support.site import OWNER_TOKEN, Site, field_codes, kill, open_site, owe
 from support.worlds import OWNER_CALLER, START, World
 
 __all__ = ["room", "room_store"]
@@ -314,6 +316,57 @@ async def test_all_streams_end_at_once_when_the_process_stops(studio: Studio) ->
     studio.streams.leave()
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting)
+
+
+async def test_a_browser_that_comes_back_goes_on_from_its_last_event(studio: Studio) -> None:
+    """The address is the one it began with, `after` included; the header knows better."""
+    await studio.say("a")
+    first = await studio.listen("0")
+    seen = (await first.next("session")).id
+    await studio.say("b")
+    assert seen is not None
+    told: list[bytes] = []
+    scope = _scope("/api/sessions/web:abc/events", "after=0", ("last-event-id", seen))
+
+    async def send(message: Any) -> None:
+        told.append(message.get("body", b""))
+        if b'"text":"b"' in message.get("body", b""):
+            studio.streams.leave()
+
+    async with asyncio.timeout(20):
+        await studio.site.app(scope, _never, send)
+    assert b'"text":"a"' not in b"".join(told).split(b"event: session")[0]
+    assert b'"resumed": true' in told[1]
+
+
+async def test_a_revoked_token_hears_no_more_than_the_next_sign_of_life(studio: Studio) -> None:
+    made = (await studio.site.owner.post("/api/tokens", json={})).json()
+    request = Request(_scope("/api/events", "", ("authorization", f"Bearer {made['token']}")))
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"one"
+        yield PING
+        await studio.site.owner.delete(f"/api/tokens/{made['id']}")
+        yield b"two"
+        yield PING
+        yield b"three"
+
+    heard = [chunk async for chunk in _kept_in(studio.site.app.state.door, request, stream())]
+    assert heard == [b"one", PING, b"two"]
+
+
+def _scope(path: str, query: str, *headers: tuple[str, str]) -> dict[str, Any]:
+    given = {"host": "127.0.0.1:4664", "authorization": f"Bearer {OWNER_TOKEN}"} | dict(headers)
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 4664), "state": {},
+    }  # fmt: skip
+
+
+async def _never() -> Any:
+    await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize("after", ["x", "-1", "1.2.3", "9" * 30, ""])
