@@ -30,7 +30,7 @@ async def _add(stage: Stage, person: Person) -> None:
         "schedule": _schedule(person), "catch_up": dice.choice(("latest", "latest", "skip")),
     }  # fmt: skip
     message = f"{mark} {dice.choice(_VERBS)}".strip()
-    payload: dict[str, Any] = {"kind": "agent_turn", "message": message, "timeout_seconds": 8}
+    payload: dict[str, Any] = {"kind": "agent_turn", "message": message, "timeout_seconds": 10}
     payload["context"] = dice.choice(("session", "since_last", "none"))
     match dice.random():
         case x if x < 0.25:

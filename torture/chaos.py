@@ -26,12 +26,14 @@ class Chaos:
         self.dice = random.Random(f"chaos {seed}")
         self.counts: dict[str, int] = {}
         self.clock_moved = False
+        self.farthest = 0.0
         self._client = httpx2.AsyncClient(timeout=5.0, trust_env=False)
         self._began = time.monotonic()
         self._thawing: set[asyncio.Task[None]] = set()
 
     async def rage(self, seconds: float) -> None:
         """Rage for so long."""
+        self.farthest = min(90.0, seconds / 3)
         programme = PROGRAMMES[self.stage.kind]
         names, weights = list(programme), [weight for _, weight in programme.values()]
         until = time.monotonic() + seconds
@@ -40,7 +42,7 @@ class Chaos:
             event, _ = programme[name]
             told = await event(self)
             self.note(name, told)
-            await asyncio.sleep(self.dice.choice((0.1, 0.4, 0.8, 1.5)))
+            await asyncio.sleep(self.dice.choice((0.1, 0.4, 0.8, 1.5, 2.5)))
 
     def note(self, name: str, told: str) -> None:
         at = round(time.monotonic() - self._began, 2)
@@ -67,7 +69,9 @@ class Chaos:
     def revive(self, actor: Actor) -> None:
         """Start an actor that is dead; whether it is sick this time is left to chance."""
         if not self.stage.alive(actor):
-            self.stage.start(actor, sick=self.dice.random() < 0.7)
+            # Only the sick know the time once it has moved; with a healthy one in between it would move back and forth.
+            moved = self.stage.kind == "sqlite" and self.stage.panel.clock_seconds != 0
+            self.stage.start(actor, sick=self.dice.random() < 0.7 or moved)
 
     def anybody(self, command: str | None = None) -> Actor:
         return self.dice.choice([a for a in self.stage.actors if command is None or a.command == command])
@@ -188,9 +192,9 @@ async def _fill_disk(chaos: Chaos) -> str:
 async def _jump(chaos: Chaos) -> str:
     """Move the clock of the sick. On SQLite that is the store's clock; on PostgreSQL nobody may care."""
     panel = chaos.stage.panel
-    by = chaos.dice.choice((-10.0, -1.0, 3.0, 30.0, 90.0))
+    by = chaos.dice.choice((-10.0, -1.0, 3.0, chaos.farthest / 3, chaos.farthest))
     # Bounded: what was promised for a later hour has to come within the time we wait for it.
-    by = by if abs(panel.clock_seconds + by) <= 150 else -panel.clock_seconds / 2
+    by = by if abs(panel.clock_seconds + by) <= chaos.farthest else -panel.clock_seconds
     panel.set(clock_seconds=panel.clock_seconds + by)
     chaos.clock_moved = True
     return f"by {by:+.0f} s"
@@ -206,11 +210,12 @@ _EVERYWHERE: Mapping[str, tuple[Event, float]] = {
     "receiver fails": (_fail_receiver, 2),
     "gates open": (_release, 3),
     "disk full": (_fill_disk, 1.5),
-    "clock jumps": (_jump, 1),
+    "clock jumps": (_jump, 0.7),
 }
 
 PROGRAMMES: Mapping[str, Mapping[str, tuple[Event, float]]] = {
-    "sqlite": _EVERYWHERE,
+    # There is nobody else to go on meanwhile.
+    "sqlite": {**_EVERYWHERE, "kill": (_kill, 3), "freeze": (_freeze, 2)},
     "postgresql": {
         **_EVERYWHERE,
         "database restarts": (_restart_database, 1),

@@ -15,8 +15,7 @@ from typing import Any
 Row = dict[str, Any]
 
 TABLES = (
-    "user", "session", "address", "webhook", "message", "memory", "job", "run", "turn", "inbound", "step", "outbound",
-    "delivery", "idempotency",
+    "session", "webhook", "message", "memory", "job", "run", "turn", "inbound", "step", "outbound", "delivery",
 )  # fmt: skip
 _JSON = {"meta", "cards", "policy", "variables", "receipt"}
 

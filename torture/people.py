@@ -46,7 +46,7 @@ async def chat(stage: Stage, person: Person, stop: asyncio.Event) -> None:
                 await _cancel(person)
             case x if x < 0.16:
                 await _peek(stage, person)
-            case x if x < 0.18:
+            case x if x < 0.17:
                 await _delete(stage, person)
             case _:
                 await _say(stage, person)

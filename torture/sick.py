@@ -94,7 +94,7 @@ def live(command: str, panel_file: Path, deeds: Path) -> None:
 async def _work(settings: Settings, panel: Panel, deeds: Path) -> None:
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
-    homing, engine = _wire(settings, panel, deeds)
+    homing, engine = wire_sick(settings, panel, deeds)
     async with running(homing, engine):
         await until(told)
     await homing.store.close()
@@ -103,13 +103,14 @@ async def _work(settings: Settings, panel: Panel, deeds: Path) -> None:
 async def _up(settings: Settings, panel: Panel, deeds: Path, listening: Any) -> None:
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
-    homing, engine = _wire(settings, panel, deeds)
+    homing, engine = wire_sick(settings, panel, deeds)
     async with serving(make_doors(homing), listening) as server, running(homing, engine):
         await until(told, server)
     await homing.store.close()
 
 
-def _wire(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, Engine]:
+def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, Engine]:
+    """Wire a Homing that listens to the panel, and its engine, whose tools leave lines among the deeds."""
     open_house(settings).store.engine.dispose()
     homing = wire(settings, clock=ShiftingClock(panel))
     if homing.store.postgres:

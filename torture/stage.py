@@ -115,7 +115,7 @@ class Stage:
         settings = {
             "home": self.folder, "database_url": self.url, "token": TOKEN, "port": self.door_port,
             "model": "openai-chat:stub", "timezone": "UTC", "claim_seconds": CLAIM_SECONDS, "idle_retry_ms": 200,
-            "turn_seconds": 12, "delivery_attempts": 3, "max_concurrent_runs": 4, "slots": 8,
+            "turn_seconds": 20, "delivery_attempts": 3, "max_concurrent_runs": 4, "slots": 8,
         }  # fmt: skip
         return {f"HOMING_{name.upper()}": str(value) for name, value in settings.items()} | {
             "OPENAI_BASE_URL": f"{self.model}/v1",

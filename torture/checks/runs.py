@@ -65,7 +65,10 @@ def waits_for_its_run(evidence: Evidence) -> Iterator[Violation]:
     for inbound in evidence["inbound"]:
         if inbound["source"] != "run":
             continue
-        run = evidence.runs[inbound["run_id"]]
+        run = evidence.runs.get(inbound["run_id"])
+        if run is None:
+            yield broken("run_without_turn", f"{inbound['id']} waits for {inbound['run_id']}, which is no run")
+            continue
         if inbound["state"] == "withdrawn" and run["state"] in ("ok", "error") and run["turn_id"] is None:
             yield broken("run_without_turn", f"{run['id']} is {run['state']}, yet {inbound['id']} was withdrawn")
         if inbound["state"] == "taken" and run["turn_id"] != inbound["turn_id"]:

@@ -1,0 +1,130 @@
+"""A finished house: a real engine, a stub model and a receiver have worked on a database for some seconds, and stopped.
+
+Everything of it is sound. Tests copy it, spoil one thing, and see whether the checker names it.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from homing.model.people import Caller
+from homing.operations.desk import Desk
+from homing.operations.job_changes import disable_job
+from homing.operations.jobs import add_job
+from homing.operations.messages import send_message
+from homing.operations.sessions import add_session, update_session
+from homing.operations.shapes.base import read
+from homing.operations.shapes.job_asks import AddJob, DisableJob
+from homing.operations.shapes.people_asks import AddWebhook
+from homing.operations.shapes.session_asks import AddSession, SendMessage, UpdateSession
+from homing.operations.webhooks import add_webhook
+from homing.settings import load
+from homing.store import Tx, people
+from homing.testing import WebhookReceiver
+from homing.wiring import Homing, running
+from torture.sick import Panel, wire_sick
+
+T = TypeVar("T")
+
+USERS = ("ana", "ben")
+_WAIT_SECONDS = 60.0
+_AT_REST = (
+    "select 0 = (select count(*) from turn where state <> 'closed')"
+    " + (select count(*) from inbound where state = 'waiting' and line <> 'note')"
+    " + (select count(*) from run where state in ('queued', 'running'))"
+    " + (select count(*) from delivery where state = 'pending')"
+    " + (select count(*) from job where next_run_at is not null)"
+)
+
+
+class Author:
+    """Asks as people do, and writes down what was accepted."""
+
+    def __init__(self, homing: Homing, folder: Path) -> None:
+        self._homing = homing
+        self._folder = folder
+
+    def ask(self, user: str, operation: Callable[[Desk, Any], T], ask: Any) -> T:
+        caller = Caller(user_id=user, role="user", door="api")
+        return self._homing.store.write_now(
+            lambda tx: operation(Desk(tx=tx, caller=caller, house=self._homing.house), ask)
+        )
+
+    def say(self, user: str, text: str, *, mode: str = "queue") -> None:
+        ask = read(SendMessage, {"session_key": f"web:{user}-1", "text": text, "mode": mode})
+        sent = self.ask(user, send_message, ask)
+        self.note(what="message", user=user, session=sent.session_key, text=text, inbound_id=sent.inbound_id)
+
+    def plan(self, user: str, message: str, *, kind: str = "agent_turn", session: str = "main") -> str:
+        given = {
+            "session_key": f"web:{user}-1", "schedule": {"kind": "every", "every_ms": 1000, "tz": "UTC"},
+            "session": session, "payload": {"kind": kind, "message": message},
+        }  # fmt: skip
+        return self.ask(user, add_job, read(AddJob, given)).id
+
+    def note(self, **line: Any) -> None:
+        with (self._folder / "accepted.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+async def finish_house(folder: Path, receiver: WebhookReceiver) -> None:
+    """Fill a folder with a database and the logs of all who saw it at work."""
+    settings = load({
+        "HOMING_HOME": str(folder), "HOMING_DATABASE_URL": f"sqlite:///{folder / 'homing.db'}",
+        "HOMING_MODEL": "openai-chat:stub", "HOMING_TIMEZONE": "UTC", "HOMING_IDLE_RETRY_MS": "100",
+        "HOMING_CLAIM_SECONDS": "120",
+    })  # fmt: skip
+    homing, engine = wire_sick(settings, Panel(folder / "panel"), folder / "deeds.jsonl")
+    author = Author(homing, folder)
+    for user in USERS:
+        _admit(author, homing, user, f"{receiver.url}/{user}")
+    async with running(homing, engine):
+        await _talk(author, homing, receiver)
+    await homing.store.close()
+
+
+def _admit(author: Author, homing: Homing, user: str, url: str) -> None:
+    homing.store.write_now(lambda tx: people.add_user(tx, user, role="user"))
+    key = f"web:{user}-1"
+    author.ask(user, add_session, AddSession(key=key))
+    hook = author.ask(user, add_webhook, AddWebhook(url=url))
+    author.ask(user, update_session, read(UpdateSession, {"session_key": key, "addresses": [key, hook.address]}))
+
+
+async def _talk(author: Author, homing: Homing, receiver: WebhookReceiver) -> None:
+    receiver.answer(500)
+    for user in USERS:
+        for number, verb in enumerate(("", "@both", "@look", "@keep", "@plan"), 1):
+            author.say(user, f"#{user}.{number} {verb}".strip())
+    jobs = {
+        author.plan("ana", "#ana.20 @look"): "ana",
+        author.plan("ana", "#ana.21", session="isolated"): "ana",
+        author.plan("ben", "#ben.20", kind="reminder"): "ben",
+    }
+    homing.store.bell.ring({"jobs", "lanes"})
+    # A planned reminder fired, and each job ran twice.
+    await _until(homing, "select count(*) = 5 from (select 1 from run where state = 'ok' group by job_id)")
+    await _until(homing, "select min(n) >= 2 from (select count(*) n from run r join job j on j.id = r.job_id"
+                         " where r.state = 'ok' and j.schedule_kind = 'every' group by job_id)")  # fmt: skip
+    for job_id, user in jobs.items():
+        author.ask(user, disable_job, DisableJob(job_id=job_id))
+    # One that is spoken into while it answers.
+    author.say("ben", "#ben.30 @look", mode="inject")
+    author.say("ben", "#ben.31", mode="inject")
+    homing.store.bell.ring({"jobs", "lanes"})
+    await _until(homing, _AT_REST)
+    author.note(what="peek", user="ben", path="/api/sessions/web:ana-1/messages", status=404)
+
+
+async def _until(homing: Homing, question: str) -> None:
+    until = time.monotonic() + _WAIT_SECONDS
+    while not await homing.store.read(lambda tx: _true(tx, question)):
+        assert time.monotonic() < until, f"never true: {question}"
+        await asyncio.sleep(0.05)
+
+
+def _true(tx: Tx, question: str) -> bool:
+    return bool(tx.connection.exec_driver_sql(question).scalar())
