@@ -24,6 +24,8 @@ Toolbox = Callable[[Opened, Keeper, Agent], Sequence[Tool]]
 
 HISTORY_TOKENS = 24_000
 HISTORY_STRETCHES = 400
+# Many may come between two turns, reminders for example: so many are looked at before older ones are forgotten.
+MOST_STRETCHES = 2_000
 MEMORIES = 5
 
 
@@ -80,7 +82,7 @@ class Thinker:
                 tx,
                 turn.lane_id,
                 after_n=lane.summary_until,
-                limit=HISTORY_STRETCHES,
+                limit=MOST_STRETCHES,
                 job_id=turn.job_id if context == "since_last" else None,
             )
         )
@@ -97,23 +99,31 @@ class Thinker:
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
         turns = [_shown(stretch) for stretch in past.told]
         kept, dropped = fit(turns, HISTORY_TOKENS)
-        context = opened.turn.policy.get("context", "session")
-        summary = past.lane.summary if context == "session" else None
-        if dropped and context == "session":
-            summary = await self._fold(opened, past, [m for turn in dropped for m in turn], len(dropped))
-        return [message for turn in kept for message in turn], summary
+        if opened.turn.policy.get("context", "session") != "session":
+            return _flat(kept), None
+        if not dropped and len(turns) <= HISTORY_STRETCHES:
+            return _flat(kept), past.lane.summary
+        # Down to half of what fits, or each further turn would have to pay for a summary of its own.
+        fewer, _ = fit(turns[-HISTORY_STRETCHES // 2 :], HISTORY_TOKENS // 2)
+        fewer = fewer or kept[-1:]
+        summary = await self._fold(opened, past, turns[: len(turns) - len(fewer)])
+        return (_flat(kept), past.lane.summary) if summary is None else (_flat(fewer), summary)
 
-    async def _fold(self, opened: Opened, past: _Past, dropped: History, count: int) -> str | None:
+    async def _fold(self, opened: Opened, past: _Past, older: Sequence[History]) -> str | None:
         try:
-            text = await summarise(self.models, opened.turn.model, past.lane.summary, dropped)
+            text = await summarise(self.models, opened.turn.model, past.lane.summary, _flat(older))
         except Failed:
             # The turn itself will meet the same model and report it; the older turns stay as they are.
-            return past.lane.summary
-        until = past.told[count - 1].n
+            return None
+        until = past.told[len(older) - 1].n
         await self.store.write(
             lambda tx: sessions.keep_summary(tx, past.lane.id, text, until, before=past.lane.summary_until)
         )
         return text
+
+
+def _flat(turns: Sequence[History]) -> History:
+    return [message for turn in turns for message in turn]
 
 
 def _shown(stretch: Told) -> History:

@@ -19,7 +19,7 @@ async def test_a_model_that_never_answers_ends_the_turn_at_its_ceiling_and_the_r
         await room.until_closed(2)
     first, second = room.ledger.turns()
     assert (first.outcome, first.reason) == ("failed", "timeout")
-    assert first.error == "timed out after 0.4 s"
+    assert first.error == "timed out after 0.4 s, waiting for the model scripted"
     assert room.ledger.texts()[1] == "I stopped: this took longer than 0.4 seconds."
     assert (room.ledger.find_run(run_id).state, second.outcome) == ("ok", "answered")
     room.ledger.check_whole()
@@ -82,7 +82,11 @@ async def test_a_jobs_own_timeout_wins_over_the_turns(room: Room) -> None:
         room.ring()
         await room.until_closed(1)
     run = room.ledger.find_run(run_id)
-    assert (run.state, run.reason, run.error) == ("error", "timeout", "timed out after 0.3 s")
+    assert (run.state, run.reason, run.error) == (
+        "error",
+        "timeout",
+        "timed out after 0.3 s, waiting for the model scripted",
+    )
 
 
 async def test_a_job_without_a_timeout_has_no_ceiling(room: Room) -> None:

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 from homing.model.errors import Invalid
-from homing.model.schedules.phrases import read_when
+from homing.model.schedules.phrases import LONGEST, read_when
 
 _REFUSED_TIMES = frozenset({"schedule_in_past", "schedule_never_fires", "schedule_too_often", "time_does_not_exist"})
 _JOINT = re.compile(r"\A(?:[:,;–-]\s*)?(?:(?:to|that|about)\s+)?", re.IGNORECASE)
@@ -13,7 +13,8 @@ _JOINT = re.compile(r"\A(?:[:,;–-]\s*)?(?:(?:to|that|about)\s+)?", re.IGNORECA
 def split_front(text: str, *, now: datetime, zone: str) -> tuple[str, str] | None:
     """Split "in 2 minutes to stretch" into its time and the rest."""
     words = text.split()
-    for count in range(len(words), 0, -1):
+    # No time is longer than the grammar reads, and of a long text every beginning would be tried.
+    for count in range(min(len(words), LONGEST), 0, -1):
         when = " ".join(words[:count]).rstrip(",:;.!")
         if is_when(when, now=now, zone=zone):
             return when, strip_joint(" ".join(words[count:]))
@@ -23,7 +24,7 @@ def split_front(text: str, *, now: datetime, zone: str) -> tuple[str, str] | Non
 def split_back(text: str, *, now: datetime, zone: str) -> tuple[str, str] | None:
     """Split "stretch in 2 minutes" into its time and the rest."""
     words = text.split()
-    for start in range(len(words)):
+    for start in range(max(0, len(words) - LONGEST), len(words)):
         when = " ".join(words[start:]).rstrip(",:;.!")
         if is_when(when, now=now, zone=zone):
             return when, " ".join(words[:start]).rstrip(" ,:;")

@@ -1,0 +1,36 @@
+"""What a person says while the model thinks is seen by the next call of the same turn, once, whoever dies when."""
+
+import pytest
+
+from homing.testing import Reply, StubModelServer, tool_call
+from support.crews import Crew
+from support.deeds import arguments
+from support.ledger import Ledger
+from support.tripwires import Place, Trip
+
+# Before the message is the turn's; when it is, but not committed; when it is, but the model has not seen it.
+PLACES: list[Place] = ["before", "commit", "committed"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_message_said_meanwhile_is_seen_once_also_when_the_worker_dies_at_taking_it(
+    crew: Crew, ledger: Ledger, stub: StubModelServer, place: Place
+) -> None:
+    stub.when("do it", Reply(tool_calls=[tool_call("look", arguments("it"), call_id="call_1")], hold="first"))
+    stub.when("and hurry", "Done, in a hurry.")
+    doomed = crew.start(trip=Trip(statement="update inbound set .*injected", place=place))
+    ledger.say("do it")
+    crew.ring()
+    stub.wait_for_requests(1)
+    inbound_id = ledger.say("and hurry")
+    stub.release("first")
+    doomed.wait_ended()
+    assert (ledger.inbound(inbound_id).state == "taken") == (place == "committed")
+    assert len(stub.requests) == 1
+    crew.start()
+    ledger.until_closed(1)
+    assert ledger.texts() == ["do it", "and hurry", "Done, in a hurry."]
+    [_, second] = stub.requests
+    assert [message.text for message in second.messages if message.role == "user"] == ["do it", "and hurry"]
+    assert [step.key for step in ledger.steps(ledger.turn().id) if step.kind == "inject"] == [inbound_id]
+    ledger.check_whole()
