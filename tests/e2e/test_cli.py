@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -130,9 +131,11 @@ def test_up_says_where_it_is_and_ends_cleanly_when_asked(home: Path, started: An
 
 def test_what_came_due_while_nothing_ran_comes_once_after_the_next_start(home: Path, started: Any) -> None:
     server, _ = up(started, home)
-    [job] = objects(home, "cron", "add", "--at", "3s", "--reminder", "-m", "Time to take a break!")
+    [job] = objects(home, "cron", "add", "--at", "10s", "--reminder", "-m", "Time to take a break!")
     assert server.end() == 0
     assert objects(home, "cron", "runs", job["id"]) == []
+    due_at = datetime.fromisoformat(job["next"][0])
+    time.sleep(max(0.0, (due_at - datetime.now(UTC)).total_seconds()))
     server, _ = up(started, home)
     assert wait_for_run(home, job["id"])["state"] == "ok"
     assert server.end(signal.SIGINT) == 0
