@@ -26,7 +26,7 @@ def test_a_persons_hello_is_thought_about_at_once_while_ten_thousand_runs_wait(
     opened = ledger.count(t.turn)
     ledger.say("hello", "web:person")
     crew.ring()
-    [hello] = stub.wait_for(lambda seen: [r for r in seen if r.last_user_text == "hello"], timeout=30)[-1:]
+    stub.wait_for(lambda seen: any(request.last_user_text == "hello" for request in seen), timeout=30)
     ledger.until_closed(1, "web:person")
     turn = ledger.turn("web:person")
     # Its own slots, so at most the runs that were in their slots anyway went before it, and as many again.
@@ -35,7 +35,6 @@ def test_a_persons_hello_is_thought_about_at_once_while_ten_thousand_runs_wait(
     inbound = ledger.write(lambda tx: tx.rows(sa.select(t.inbound.c.queued_at).where(t.inbound.c.turn_id == turn.id)))
     assert (turn.opened_at - inbound[0][0]).total_seconds() < 1
     assert ledger.texts("web:person") == ["hello", "You said: hello"]
-    assert hello.outcome is not None
 
 
 def fill(ledger: Ledger) -> None:

@@ -1,6 +1,7 @@
 """Many conversations, several workers: each in strict order, none overlapping itself, nothing lost."""
 
 from collections import defaultdict
+from itertools import pairwise
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_four_workers_answer_two_hundred_messages_of_twenty_sessions_without_ove
     for session in range(sessions):
         mine = calls[f"s{session}"]
         assert [request.last_user_text for request in mine] == [f"s{session} m{number}" for number in range(each)]
-        for before, after in zip(mine, mine[1:], strict=False):
+        for before, after in pairwise(mine):
             assert before.finished_at is not None
             assert before.finished_at <= after.arrived_at
     # By the rows: every message has its answer, right behind it.
@@ -62,7 +63,7 @@ def test_four_workers_answer_two_hundred_messages_of_twenty_sessions_without_ove
         ]
         ledger.check_whole(key)
         turns = ledger.turns(key)
-        assert all(a.closed_at and a.closed_at <= b.opened_at for a, b in zip(turns, turns[1:], strict=False))
+        assert all(a.closed_at and a.closed_at <= b.opened_at for a, b in pairwise(turns))
 
 
 def said(stub: StubModelServer, name: str) -> list[str]:

@@ -1,0 +1,97 @@
+"""Rule 29: with a unified session all chats of a user share lane, history and memory; each shows its own messages."""
+
+import pytest
+import sqlalchemy as sa
+
+from homing.store import Store
+from homing.store import tables as t
+from homing.testing.scripted import wire_messages
+from support.rooms import Room
+
+
+@pytest.fixture
+def unified(room_store: Store) -> Room:
+    return Room(room_store, unified_session="on")
+
+
+def users(room: Room, call: int = -1) -> list[str]:
+    return [message.text for message in wire_messages(room.model.seen[call]) if message.role == "user"]
+
+
+async def drain(room: Room) -> None:
+    runner = room.runner()
+    while await runner.step():
+        pass
+
+
+async def test_a_chat_shows_its_own_messages_and_the_model_sees_all_of_that_user(unified: Room) -> None:
+    unified.ledger.say("I like apples", "web:phone", user_id="ann")
+    await drain(unified)
+    unified.ledger.say("what do I like?", "web:desk", user_id="ann")
+    await drain(unified)
+    assert users(unified) == ["I like apples", "what do I like?"]
+    assert unified.ledger.texts("web:phone") == ["I like apples", "You said: I like apples"]
+    assert unified.ledger.texts("web:desk") == ["what do I like?", "You said: what do I like?"]
+    for key in ("web:phone", "web:desk"):
+        unified.ledger.check_whole(key)
+
+
+async def test_two_users_in_it_see_nothing_of_each_other(unified: Room) -> None:
+    unified.ledger.say("I like apples", "web:ann", user_id="ann")
+    await drain(unified)
+    unified.ledger.say("what do I like?", "web:bob", user_id="bob")
+    await drain(unified)
+    assert users(unified) == ["what do I like?"]
+    assert "apples" not in (unified.model.infos[-1].instructions or "")
+
+
+async def test_chats_of_one_user_wait_for_each_other_and_those_of_two_do_not(unified: Room) -> None:
+    unified.model.reply("first", hold=True)
+    async with unified.running():
+        unified.ledger.say("first", "web:phone", user_id="ann")
+        unified.ring()
+        await unified.called(1)
+        unified.ledger.say("second", "web:desk", user_id="ann")
+        unified.ledger.say("hello", "web:bob", user_id="bob")
+        unified.ring()
+        await unified.until_closed(1, "web:bob")
+        assert unified.ledger.turns("web:desk") == []
+        unified.model.release()
+        await unified.until_closed(1, "web:desk")
+    # It came from another chat, so it was no part of the first turn.
+    assert users(unified, 0) == ["first"]
+    assert unified.ledger.texts("web:phone") == ["first", "first"]
+
+
+async def test_a_job_is_delivered_to_the_chat_that_made_it(unified: Room) -> None:
+    unified.ledger.say("hello", "web:desk", user_id="ann")
+    run_id = unified.ledger.run("look at the weather", "web:phone", user_id="ann")
+    await drain(unified)
+    assert unified.ledger.find_run(run_id).state == "ok"
+    assert [message.kind for message in unified.ledger.messages("web:phone")] == ["scheduled", "scheduled"]
+    assert [row.cause for row in unified.ledger.outbounds("web:phone")] == ["closing"]
+    assert len(unified.ledger.messages("web:desk")) == 2
+    assert "hello" in users(unified)
+    shared = unified.ledger.write(lambda tx: tx.rows(sa.select(t.session.c.id).where(t.session.c.key == "unified:ann")))
+    assert unified.ledger.count(t.message, t.message.c.session_id == shared[0][0]) == 0
+
+
+async def test_a_worker_that_dies_in_it_is_taken_up_in_the_same_chat(unified: Room) -> None:
+    unified.model.reply("nobody hears this", hold=True)
+    async with unified.running():
+        unified.ledger.say("hello", "web:phone", user_id="ann")
+        unified.ring()
+        await unified.called(1)
+    await drain(unified)
+    assert unified.ledger.texts("web:phone") == ["hello", "You said: hello"]
+
+
+async def test_what_waits_when_it_is_switched_off_is_still_answered(unified: Room, room_store: Store) -> None:
+    unified.ledger.say("hello", "web:phone", user_id="ann")
+    apart = Room(room_store)
+    await drain(apart)
+    assert apart.ledger.texts("web:phone") == ["hello", "You said: hello"]
+    apart.ledger.say("and now?", "web:phone", user_id="ann")
+    await drain(apart)
+    # Nothing is migrated: this chat's own lane begins empty.
+    assert users(apart) == ["and now?"]
