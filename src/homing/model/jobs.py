@@ -36,7 +36,7 @@ class Payload:
     context: Literal["session", "since_last", "none"] = "session"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Timing:
     """All that decides when a job is due."""
 
@@ -121,7 +121,7 @@ class Job:
                 return "attention" if self.last_status == "error" else "active"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class DueJob:
     """What the tick needs to know of a job that came due."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -38,7 +38,7 @@ _LOOK_AGAIN = {"40P01", "40001", "55P03"}
 def columns(row: Row) -> dict[str, Any]:
     """Read a row by its columns' names."""
     # SQLAlchemy keeps its public names apart from columns' by an underscore; this one is documented.
-    return cast("dict[str, Any]", row._mapping)  # pyright: ignore[reportPrivateUsage]
+    return dict(zip(row._fields, row, strict=True))  # pyright: ignore[reportPrivateUsage]
 
 
 def insert_new(tx: "Tx", table: sa.Table) -> "postgresql.Insert | sqlite.Insert":

@@ -1,8 +1,8 @@
 """Rows become nouns here, and nowhere else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -16,16 +16,27 @@ from homing.model.turns import Inbound, Step, Turn
 from homing.store import tables as t
 from homing.store.base import Row, columns
 
-_JOB_PLAIN = [
-    f.name for f in fields(Job) if f.name not in {"timing", "payload", "session_key"}
-]  # read by name from the row
-_RUN_PLAIN = [f.name for f in fields(Run) if f.name not in {"job_name", "session_key", "tz"}]
-_MESSAGE_PLAIN = [f.name for f in fields(Message) if f.name != "session_key"]
-_DELIVERY_PLAIN = [f.name for f in fields(Delivery) if f.name != "session_key"]
-_TURN_PLAIN = [f.name for f in fields(Turn)]
-_INBOUND_PLAIN = [f.name for f in fields(Inbound)]
-_STEP_PLAIN = [f.name for f in fields(Step)]
-_SESSION_PLAIN = [f.name for f in fields(Session)]
+T = TypeVar("T")
+
+
+def _names(kind: type[Any], *apart: str) -> list[str]:
+    return [field.name for field in fields(kind) if field.name not in apart]
+
+
+# What of a noun is read from the row by its own name.
+_JOB_PLAIN = _names(Job, "timing", "payload")
+_PAYLOAD_PLAIN = _names(Payload, "kind")
+_DUE_PLAIN = _names(DueJob, "timing")
+_TIMING_PLAIN = _names(Timing, "schedule")
+_RUN_PLAIN = _names(Run)
+_MESSAGE_PLAIN = _names(Message)
+_DELIVERY_PLAIN = _names(Delivery)
+_TURN_PLAIN = _names(Turn)
+_INBOUND_PLAIN = _names(Inbound)
+_STEP_PLAIN = _names(Step)
+_SESSION_PLAIN = _names(Session)
+_USER_PLAIN = _names(User)
+_AGENT_PLAIN = _names(Agent)
 
 turn_columns = [t.turn.c[name] for name in _TURN_PLAIN]
 inbound_columns = [t.inbound.c[name] for name in _INBOUND_PLAIN]
@@ -69,104 +80,63 @@ def schedule_columns(schedule: Schedule) -> dict[str, Any]:
 
 
 def _timing(row: Mapping[str, Any]) -> Timing:
-    return Timing(
-        schedule=schedule_of(row),
-        starts_at=row["starts_at"],
-        ends_at=row["ends_at"],
-        max_runs=row["max_runs"],
-        runs_queued=row["runs_queued"],
-        catch_up=row["catch_up"],
-        catch_up_window_seconds=row["catch_up_window_seconds"],
-        retry=row["retry"],
-        retry_of=row["retry_of"],
-    )
+    return _noun(Timing, row, _TIMING_PLAIN, schedule=schedule_of(row))
+
+
+def _noun(kind: type[T], values: Mapping[str, Any], names: Sequence[str], /, **others: object) -> T:
+    """Fill a noun in one go: a frozen dataclass sets each of its fields by a call of its own."""
+    noun = object.__new__(kind)
+    noun.__dict__.update({name: values[name] for name in names}, **others)
+    return noun
 
 
 def job_of(row: Row) -> Job:
     m = columns(row)
-    payload = Payload(
-        kind=m["payload_kind"],
-        message=m["message"],
-        model=m["model"],
-        thinking=m["thinking"],
-        timeout_seconds=m["timeout_seconds"],
-        context=m["context"],
-    )
-    plain: dict[str, Any] = {name: m[name] for name in _JOB_PLAIN}
-    return Job(**plain, timing=_timing(m), payload=payload, session_key=m["session_key"])
+    payload = _noun(Payload, m, _PAYLOAD_PLAIN, kind=m["payload_kind"])
+    return _noun(Job, m, _JOB_PLAIN, timing=_timing(m), payload=payload)
 
 
 def due_job_of(row: Row) -> DueJob:
     m = columns(row)
-    return DueJob(
-        id=m["id"],
-        name=m["name"],
-        session_id=m["session_id"],
-        user_id=m["user_id"],
-        agent_id=m["agent_id"],
-        sender_id=m["sender_id"],
-        payload_kind=m["payload_kind"],
-        message=m["message"],
-        isolated=m["isolated"],
-        wake=m["wake"],
-        kind=m["kind"],
-        revision=m["revision"],
-        schedule_errors=m["schedule_errors"],
-        next_run_at=m["next_run_at"],
-        timing=_timing(m),
-    )
+    return _noun(DueJob, m, _DUE_PLAIN, timing=_timing(m))
 
 
 def run_of(row: Row) -> Run:
-    m = columns(row)
-    plain: dict[str, Any] = {name: m[name] for name in _RUN_PLAIN}
-    return Run(**plain, job_name=m["job_name"], session_key=m["session_key"], tz=m["tz"])
+    return _noun(Run, columns(row), _RUN_PLAIN)
 
 
 def session_of(row: Row) -> Session:
-    m = columns(row)
-    return Session(**{name: m[name] for name in _SESSION_PLAIN})
+    return _noun(Session, columns(row), _SESSION_PLAIN)
 
 
 def turn_of(row: Row) -> Turn:
     m = columns(row)
-    plain: dict[str, Any] = {name: m[name] for name in _TURN_PLAIN} | {"policy": m["policy"] or {}}
-    return Turn(**plain)
+    return _noun(Turn, m, _TURN_PLAIN, policy=m["policy"] or {})
 
 
 def inbound_of(row: Row) -> Inbound:
     m = columns(row)
-    plain: dict[str, Any] = {name: m[name] for name in _INBOUND_PLAIN} | {"meta": m["meta"] or {}}
-    return Inbound(**plain)
+    return _noun(Inbound, m, _INBOUND_PLAIN, meta=m["meta"] or {})
 
 
 def step_of(row: Row) -> Step:
     m = columns(row)
-    plain: dict[str, Any] = {name: m[name] for name in _STEP_PLAIN} | {"cards": m["cards"] or []}
-    return Step(**plain)
+    return _noun(Step, m, _STEP_PLAIN, cards=m["cards"] or [])
 
 
 def message_of(row: Row) -> Message:
     m = columns(row)
-    plain: dict[str, Any] = {name: m[name] for name in _MESSAGE_PLAIN} | {
-        "meta": m["meta"] or {},
-        "cards": m["cards"] or [],
-    }
-    return Message(**plain, session_key=m["session_key"])
+    return _noun(Message, m, _MESSAGE_PLAIN, meta=m["meta"] or {}, cards=m["cards"] or [])
 
 
 def delivery_of(row: Row) -> Delivery:
-    m = columns(row)
-    return Delivery(**{name: m[name] for name in _DELIVERY_PLAIN}, session_key=m["session_key"])
+    return _noun(Delivery, columns(row), _DELIVERY_PLAIN)
 
 
 def user_of(row: Row) -> User:
-    m = columns(row)
-    return User(**{f.name: m[f.name] for f in fields(User)})
+    return _noun(User, columns(row), _USER_PLAIN)
 
 
 def agent_of(row: Row) -> Agent:
     m = columns(row)
-    return Agent(
-        id=m["id"], name=m["name"], model=m["model"], instructions=m["instructions"], tools=tuple(m["tools"] or ())
-    )
+    return _noun(Agent, m, _AGENT_PLAIN, tools=tuple(m["tools"] or ()))
