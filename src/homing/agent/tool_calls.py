@@ -14,7 +14,7 @@ from homing.agent.journal import LiveStep, Tool, ToolCall
 from homing.agent.progress import Progress
 from homing.agent.resume import returned
 from homing.agent.text import clean_value, cut
-from homing.model.errors import Broken, Lost, ModelFailed, Refused, ToolFailed
+from homing.model.errors import Broken, Lost, ModelFailed, NotReady, Refused, ToolFailed
 
 MALFORMED = "The arguments were not a JSON object, so nothing was done. Call the tool again with a valid JSON object."
 UNKNOWN_OUTCOME = (
@@ -83,7 +83,7 @@ async def _run_within_ceiling(tool: Tool, call: ToolCall) -> _Result:
     try:
         async with ceiling:
             return _Result(text=cut(await tool.run(call)))
-    except (Lost, Broken):
+    except (Lost, Broken, NotReady):
         raise
     except (Refused, ToolFailed) as refusal:
         return _Result(text=cut(refusal.detail), failed=True)
@@ -91,6 +91,9 @@ async def _run_within_ceiling(tool: Tool, call: ToolCall) -> _Result:
         # A tool may fail in any way there is, and the model can often go on without it.
         if ceiling.expired():
             raise ToolFailed(f"The tool {tool.name} gave no answer within {tool.seconds:g} s.") from error
+        if tool.own:
+            # One of ours: a bug, which no model can mend and nobody should read in a chat.
+            raise
         return _Result(text=cut(f"{type(error).__name__}: {error}", 2000), failed=True)
 
 
