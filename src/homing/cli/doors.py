@@ -1,11 +1,13 @@
 """Every door that speaks HTTP in one app: the front door, and beside it the MCP door at /mcp."""
 
+import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from fastapi import FastAPI, Request
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from homing.mcp.http import make_mcp_app
 from homing.model.people import Caller
 from homing.web.answering import let_in
 from homing.web.app import make_app
@@ -24,6 +26,25 @@ def make_doors(homing: Homing) -> FastAPI:
         check_origin(request, homing.settings)
         return await let_in(door, request)
 
-    mcp = make_mcp_app(store=homing.store, house=homing.house, admit=admit, closed=partial(closed, door))
-    app.router.routes.append(Route("/mcp", endpoint=mcp, include_in_schema=False))
+    def make_mcp() -> ASGIApp:
+        from homing.mcp.http import make_mcp_app
+
+        return make_mcp_app(store=homing.store, house=homing.house, admit=admit, closed=partial(closed, door))
+
+    app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp), include_in_schema=False))
     return app
+
+
+class _MadeWhenAsked:
+    """An app that is made for its first request: MCP's library takes half a second to import, and not all need it."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        await self._made(scope, receive, send)
