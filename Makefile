@@ -17,7 +17,7 @@ PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 
 BUILT      := $(PAGE)
 endif
 
-.PHONY: setup up page test check lock lock-fresh bench weigh clean
+.PHONY: setup up page test check lock lock-fresh bench torture weigh clean
 
 setup: $(READY)
 
@@ -66,13 +66,20 @@ bench: setup
 	@test -d benchmarks || { echo "There are no benchmarks yet." >&2; exit 1; }
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# Chaos for so long on each database, once a seed; then an independent checker. docs/failure.md says what it proves.
+SECONDS ?= 1200
+SEEDS   ?= 1 2 3
+torture: setup
+	$(BIN)/python -m torture --database sqlite --seconds $(SECONDS) --seed $(SEEDS)
+	$(BIN)/python -m torture --database postgresql --seconds $(SECONDS) --seed $(SEEDS)
+
 # Smallness is weighed at every change: lines and files a room, without generated ones.
 weigh:
 	@weigh() { printf '%8d lines %4d files  %s\n' "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' -exec cat {} + | wc -l)" \
 	   "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' | wc -l)" "$$1"; }; \
 	 for room in $$(find src/homing -mindepth 1 -maxdepth 1 \( -type d -not -name __pycache__ -o -name '*.py' \) | sort); do weigh "$$room" '*.py'; done; \
 	 weigh src/homing '*.py'; \
-	 for other in tests benchmarks; do test ! -d $$other || weigh $$other '*.py'; done; \
+	 for other in tests benchmarks torture; do test ! -d $$other || weigh $$other '*.py'; done; \
 	 test ! -d ui/src || weigh ui/src '*.ts*'
 
 clean:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from torture.campaign import Outcome, wage
+from torture.sabotage import SABOTAGES
 
 
 def main() -> None:
@@ -19,13 +20,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1200.0, help="how long the chaos lasts")
     parser.add_argument("--seed", type=int, nargs="*", help="one campaign each; by default one from the clock")
     parser.add_argument("--keep", type=Path, help="a folder for rows and logs; else kept only after a violation")
+    parser.add_argument("--break", dest="broken", choices=SABOTAGES, help="break this guard, and see it found")
     options = parser.parse_args()
     seeds: list[int] = options.seed or [time.time_ns() % 1_000_000]
     bad = False
     for seed in seeds:
         folder = _folder(options.keep, options.database, seed)
         print(f"torture {options.database}: seed {seed}, {options.seconds:g} s, in {folder}", flush=True)
-        outcome = asyncio.run(wage(options.database, seconds=options.seconds, seed=seed, folder=folder, say=_say))
+        outcome = asyncio.run(
+            wage(
+                options.database, seconds=options.seconds, seed=seed, folder=folder, say=_say, broken=options.broken
+            )
+        )  # fmt: skip
         _tell(options.database, seed, outcome)
         if outcome.violations or not outcome.settled:
             bad = True

@@ -45,9 +45,11 @@ class Outcome:
     settled: bool
 
 
-async def wage(kind: Kind, *, seconds: float, seed: int, folder: Path, say: Callable[[str], None]) -> Outcome:
-    """Wage one campaign in a folder."""
-    with set_stage(kind, folder) as stage:
+async def wage(
+    kind: Kind, *, seconds: float, seed: int, folder: Path, say: Callable[[str], None], broken: str | None = None
+) -> Outcome:
+    """Wage one campaign in a folder; with a guard broken on purpose, if one is named."""
+    with set_stage(kind, folder, broken=broken) as stage:
         chaos = Chaos(stage, seed)
         try:
             settled = await _play(stage, chaos, seconds, seed, say)
@@ -64,6 +66,7 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
         chaos.revive(actor)
     owner = Door(stage.door, TOKEN, patience=120)
     people = await _invite(stage, owner, seed)
+    stage.weaken()
     stop = asyncio.Event()
     watching = asyncio.create_task(_watch(stage, stop))
     load = [asyncio.create_task(each(stage, person, stop)) for person in people for each in (chat, chat, plan)]

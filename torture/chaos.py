@@ -9,6 +9,7 @@ import random
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -83,6 +84,7 @@ class Chaos:
         if actor.frozen:
             actor.frozen = False
             self.stage.signal(actor, signal.SIGCONT)
+            self.stage.note("thaws.jsonl", at=datetime.now(UTC).isoformat())
 
     def thaw_later(self, actor: Actor, seconds: float) -> None:
         pid = actor.pid

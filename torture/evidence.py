@@ -53,6 +53,8 @@ class Evidence:
     deeds: list[Row]
     accepted: list[Row]
     seen: list[Row]
+    thaws: list[int]
+    """When frozen workers came back: each may then still make the call it was about to make."""
     clock_moved: bool = False
     """The store's clock jumped: its instants then tell no order, and only numbers count."""
 
@@ -112,6 +114,7 @@ def gather(url: str, folder: Path, *, clock_moved: bool = False) -> Evidence:
         deeds=list(read_lines(folder / "deeds.jsonl")),
         accepted=list(read_lines(folder / "accepted.jsonl")),
         seen=list(read_lines(folder / "seen.jsonl")),
+        thaws=[micros(line["at"]) for line in read_lines(folder / "thaws.jsonl")],
         clock_moved=clock_moved,
     )
 

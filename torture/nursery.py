@@ -105,6 +105,7 @@ def _tell(**news: int) -> None:
 
 def _become(order: Order) -> None:
     from torture.roles import ROLES
+    from torture.sabotage import SABOTAGES, VARIABLE
 
     log = os.open(order.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -115,6 +116,8 @@ def _become(order: Order) -> None:
     for name in [name for name in os.environ if name.startswith("HOMING_")]:
         del os.environ[name]
     os.environ.update(order.environment)
+    if guard := os.environ.get(VARIABLE):
+        SABOTAGES[guard].apply()
     ROLES[order.role](order.arguments)
 
 

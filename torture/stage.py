@@ -14,6 +14,7 @@ import psycopg
 
 from homing.testing import PostgresServer
 from torture.nursery import Nursery, Order
+from torture.sabotage import SABOTAGES, VARIABLE
 from torture.sick import Panel
 
 Kind = Literal["sqlite", "postgresql"]
@@ -51,6 +52,8 @@ class Stage:
     nursery: Nursery
     panel: Panel
     server: PostgresServer | None
+    broken: str | None
+    """The guard that is broken on purpose."""
     door_port: int = field(default_factory=_free_port)
     model_port: int = field(default_factory=_free_port)
     receiver_port: int = field(default_factory=_free_port)
@@ -107,6 +110,18 @@ class Stage:
         with _onlooker(self.url) as lite:
             return lite.execute(statement).fetchall()
 
+    def weaken(self) -> None:
+        """Drop the index that would stop what the broken guard lets through."""
+        index = SABOTAGES[self.broken].drops if self.broken else None
+        if index is None:
+            return
+        if self.kind == "postgresql":
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                connection.execute(f"drop index {index}".encode())
+            return
+        with _onlooker(self.url) as lite:
+            lite.execute(f"drop index {index}")
+
     def _start(self, role: str, arguments: list[str], log: str) -> int:
         order = Order(role=role, arguments=arguments, environment=self._environment(), log=str(self.file(f"{log}.log")))
         return self.nursery.start(order)
@@ -121,17 +136,18 @@ class Stage:
             "OPENAI_BASE_URL": f"{self.model}/v1",
             "OPENAI_API_KEY": "stub",
             "NO_COLOR": "1",
+            **({VARIABLE: self.broken} if self.broken else {}),
         }
 
 
 @contextmanager
-def set_stage(kind: Kind, folder: Path) -> Iterator[Stage]:
+def set_stage(kind: Kind, folder: Path, *, broken: str | None) -> Iterator[Stage]:
     """Set a stage and clear it away; its folder stays."""
     panel = Panel(folder / "panel")
     nursery = Nursery()
     server = PostgresServer() if kind == "postgresql" else None
     url = server.fresh() if server else f"sqlite:///{folder / 'homing.db'}"
-    stage = Stage(kind=kind, folder=folder, url=url, nursery=nursery, panel=panel, server=server)
+    stage = Stage(kind=kind, folder=folder, url=url, nursery=nursery, panel=panel, server=server, broken=broken)
     stage.actors.extend(_cast(kind))
     try:
         yield stage

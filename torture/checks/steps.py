@@ -1,7 +1,7 @@
 """Steps: nothing finished is done again, nothing unrepeatable is begun twice.
 
-A worker that lost its claim in the middle of a call may still make that one call; so many strays as there were
-take-overs are not held against anybody.
+A worker that was frozen on its way into a call, and lost its turn meanwhile, still makes that one call when it comes
+back: a stray, which is not held against anybody. Outside these moments there are none.
 """
 
 from collections import Counter
@@ -9,6 +9,9 @@ from collections.abc import Iterator
 
 from torture.checks.violation import Violation, broken
 from torture.evidence import Evidence, ModelCall, Row, micros
+
+# So long after a thaw a call may come that was begun before the freeze.
+_STRAYS = 5_000_000
 
 
 def deeds_once(evidence: Evidence) -> Iterator[Violation]:
@@ -52,6 +55,8 @@ def calls_once(evidence: Evidence) -> Iterator[Violation]:
         over = turn["closed_at"] is not None and turn["closed_at"] < call.arrived_at
         if over or (nth < len(kept) and kept[nth]["done_at"] < call.arrived_at):
             strays[turn["id"]] += 1
+            if not _may_stray(evidence, call):
+                yield broken("step_repeated", f"{turn['id']}: call {call.number} asks for what was done already")
     for turn_id, count in strays.items():
         if count >= evidence.turns[turn_id]["fence"]:
             yield broken("step_repeated", f"{turn_id}: the model was asked {count} times for what was done already")
@@ -70,16 +75,22 @@ def in_turn(evidence: Evidence) -> Iterator[Violation]:
     for calls in lanes.values():
         newest = calls[0][1]
         late: Counter[str] = Counter()
-        for _, turn in calls:
+        for call, turn in calls:
             if turn["n"] >= newest["n"]:
                 newest = turn
-            else:
-                late[turn["id"]] += 1
+                continue
+            late[turn["id"]] += 1
+            if not _may_stray(evidence, call):
+                yield broken("two_turns_at_once", f"{turn['id']} asked the model after {newest['id']} had begun")
         for turn_id, count in late.items():
             if count >= evidence.turns[turn_id]["fence"]:
                 yield broken(
                     "two_turns_at_once", f"{turn_id} asked the model {count} times after a later turn had begun"
                 )
+
+
+def _may_stray(evidence: Evidence, call: ModelCall) -> bool:
+    return any(0 <= call.arrived_at - thaw <= _STRAYS for thaw in evidence.thaws)
 
 
 def turn_of(evidence: Evidence, call: ModelCall) -> tuple[Row | None, int]:

@@ -1,0 +1,166 @@
+"""Guards broken in the code itself, one at a time: `python -m torture --break NAME` must end in violations.
+
+The mutation list in the tests shows that the checker would see it; this shows that the chaos gets there.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+VARIABLE = "TORTURE_BREAK"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sabotage:
+    """A guard, how to break it in a process, and the index that would stop the damage."""
+
+    rule: str
+    apply: Callable[[], None]
+    drops: str | None = None
+
+
+def _lane() -> None:
+    """Open a lane's head although a turn is open."""
+    from homing.store import lanes
+
+    lanes.busy = lambda tx, lane_ids: set()  # pyright: ignore[reportUnknownLambdaType]
+    # The picker knows free lanes by itself.
+    free = lanes.pick_people
+
+    def pick(tx: Any, limit: int, held: Any = ()) -> list[int]:
+        import sqlalchemy as sa
+
+        rows = tx.rows(sa.text("select distinct lane_id from inbound where state = 'waiting' and line = 'people'"))
+        return [*free(tx, limit, held), *(lane for (lane,) in rows)][:limit]
+
+    lanes.pick_people = pick
+
+
+def _fence() -> None:
+    """Let whoever held a turn once write for it."""
+    from homing.store import lanes
+
+    def hold(tx: Any, turn_id: str, fence: int) -> Any:
+        turn = lanes.get_turn(tx, turn_id)
+        assert turn is not None
+        return turn
+
+    def hold_many(tx: Any, fences: Mapping[str, int]) -> dict[str, Any]:
+        turns = [lanes.get_turn(tx, turn_id) for turn_id in fences]
+        return {turn.id: turn for turn in turns if turn is not None and turn.state == "running"}
+
+    lanes.hold, lanes.hold_many = hold, hold_many
+
+
+def _cutoff() -> None:
+    """Let a worker think on after its claim ran out."""
+    from homing.engine.claims import Claim
+
+    Claim.alive = lambda self: True  # pyright: ignore[reportAttributeAccessIssue]
+    _fence()
+
+
+def _kept() -> None:
+    """Forget the steps of earlier attempts."""
+    from homing.agent.progress import Progress
+    from homing.store import steps
+
+    steps.kept = lambda tx, turn_id: []  # pyright: ignore[reportUnknownLambdaType]
+    number = Progress.next_step
+    Progress.next_step = lambda self: number(self) + random.randrange(10_000)
+
+
+def _begun() -> None:
+    """Begin an unrepeatable tool without writing it down first."""
+    from homing.engine.keeper import Keeper
+
+    async def nothing(self: Any, call: Any) -> None:
+        return None
+
+    Keeper.tool_begun = nothing
+
+
+def _active() -> None:
+    """Fire a job although its last run is still active."""
+    from homing.store import runs
+
+    runs.active_jobs = lambda tx, job_ids: {}  # pyright: ignore[reportUnknownLambdaType]
+
+
+def _instant() -> None:
+    """Lose a due instant now and then."""
+    from homing.model.jobs import Timing
+
+    found_after = Timing.next_due
+
+    def next_due(self: Any, after: Any) -> Any:
+        found = found_after(self, after)
+        return found_after(self, found) if found is not None and random.random() < 0.05 else found
+
+    Timing.next_due = next_due
+
+
+def _outbound() -> None:
+    """Forget now and then to owe people a closing."""
+    from homing.store import deliveries
+
+    owe = deliveries.owe
+    deliveries.owe = lambda tx, owed: owe(tx, [one for one in owed if random.random() < 0.9])
+
+
+def _once() -> None:
+    """Carry a request out again although its key is known."""
+    from homing.store import upkeep
+
+    upkeep.kept_answer = lambda tx, *, user_id, path, key: None  # pyright: ignore[reportUnknownLambdaType]
+
+
+def _line() -> None:
+    """Send a later letter although an earlier one is still tried."""
+    import sqlalchemy as sa
+
+    from homing.store import deliveries
+
+    deliveries._first_of_address = sa.true  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def _sent() -> None:
+    """Call a delivery sent that failed."""
+    from homing.store import deliveries
+
+    finish = deliveries.finish_delivery
+
+    def lie(tx: Any, delivery: Any, **how: Any) -> bool:
+        return finish(tx, delivery, **{**how, "sent": True, "next_attempt_at": None, "error": None})
+
+    deliveries.finish_delivery = lie
+
+
+def _door() -> None:
+    """Show anybody's session to whoever asks."""
+    from homing.operations.desk import Desk
+    from homing.store import sessions
+
+    def session(self: Any, key: str) -> Any:
+        found = sessions.find(self.tx, key)
+        assert found is not None
+        return found
+
+    Desk.session = session
+
+
+SABOTAGES: Mapping[str, Sabotage] = {
+    "lane": Sabotage(rule="two_turns_at_once", apply=_lane, drops="ux_turn_open"),
+    "fence": Sabotage(rule="step_repeated", apply=_fence),
+    "cutoff": Sabotage(rule="step_repeated", apply=_cutoff),
+    "kept": Sabotage(rule="step_repeated", apply=_kept),
+    "begun": Sabotage(rule="deed_begun_twice", apply=_begun),
+    "active": Sabotage(rule="two_active_runs", apply=_active, drops="ux_run_active"),
+    "instant": Sabotage(rule="instant_without_run", apply=_instant),
+    "outbound": Sabotage(rule="closing_without_outbound", apply=_outbound),
+    "once": Sabotage(rule="message_doubled", apply=_once),
+    "line": Sabotage(rule="delivery_out_of_order", apply=_line),
+    "sent": Sabotage(rule="delivery_invented", apply=_sent),
+    "door": Sabotage(rule="foreign_door", apply=_door),
+}
