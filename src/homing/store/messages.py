@@ -79,8 +79,14 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
             t.message.c.lane_id == lane_id,
             t.message.c.n > after_n,
             ~t.message.c.folded,
-            # Of a turn only its opening stands for the whole; what no turn wrote stands for itself.
-            sa.or_(t.message.c.turn_id.is_(None), t.message.c.seq == t.turn.c.opening_seq),
+            # Of a turn only its opening stands for the whole; what no turn wrote stands for itself. That there was
+            # nothing to report is no part of the conversation.
+            sa.or_(
+                t.message.c.turn_id.is_(None),
+                # Numbers count in each chat by themselves: in a shared lane a note's may be the opening's as well.
+                sa.and_(t.message.c.session_id == t.turn.c.session_id, t.message.c.seq == t.turn.c.opening_seq),
+            ),
+            t.message.c.kind != "status",
         )
         .order_by(t.message.c.n.desc())
         .limit(limit)
