@@ -8,7 +8,7 @@ from torture.people import Person
 from torture.stage import Stage
 
 # So many of a person's are alive at once.
-MOST = 7
+MOST = 5
 _VERBS = ("", "", "@deed", "@look", "@slow", "@empty", "@both")
 
 
@@ -16,7 +16,7 @@ async def plan(stage: Stage, person: Person, stop: asyncio.Event) -> None:
     """Add, change and remove jobs until told to stop."""
     dice = person.dice
     while not stop.is_set():
-        if person.sessions and (len(person.jobs) < MOST or dice.random() < 0.2):
+        if person.sessions and not stage.crowded and (len(person.jobs) < MOST or dice.random() < 0.2):
             await _add(stage, person)
         elif person.jobs:
             await _change(stage, person)
@@ -56,7 +56,7 @@ def _schedule(person: Person) -> dict[str, Any]:
             at = datetime.now(UTC) + timedelta(seconds=dice.uniform(3, 8))
             return {"kind": "at", "at": at.isoformat(), "tz": "UTC"}
         case "every":
-            return {"kind": "every", "every_ms": dice.choice((1000, 1500, 3000)), "tz": "UTC"}
+            return {"kind": "every", "every_ms": dice.choice((1000, 1500, 3000, 5000)), "tz": "UTC"}
         case _:
             return {"kind": "cron", "cron": f"*/{dice.choice((1, 2, 5))} * * * * *", "tz": "UTC"}
 

@@ -6,6 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from torture.evidence import gather
 from torture.people import Person, chat, open_session
 from torture.stage import TOKEN, USERS, Kind, Stage, set_stage
 
-SETTLE_SECONDS = 120.0
+SETTLE_SECONDS = 300.0
+# An attempt that was lost with its process is made again after 45 s.
+STILL_SECONDS = 90.0
+_CROWD = 40
 _WATCH_SECONDS = 0.3
 # All that may still move once nobody asks for anything.
 _MOVING = {
@@ -27,6 +31,7 @@ _MOVING = {
     "pending deliveries": "select count(*) from delivery where state = 'pending'",
     "jobs that come due": "select count(*) from job where next_run_at is not null",
 }
+_WAITING = (_MOVING["waiting inbounds"], _MOVING["pending deliveries"])
 _NEVER = {
     "two_turns_at_once": "select lane_id from turn where state <> 'closed' group by lane_id having count(*) > 1",
     "two_active_runs": (
@@ -103,8 +108,10 @@ async def _invite(stage: Stage, owner: Door, seed: int) -> list[Person]:
 
 
 async def _watch(stage: Stage, stop: asyncio.Event) -> None:
-    """Look at what no final state can show any more."""
+    """Look at what no final state can show any more, and at how much waits."""
     while not stop.is_set():
+        with suppress(Exception):
+            stage.crowded = max([(await asyncio.to_thread(stage.ask, sql))[0][0] for sql in _WAITING]) > _CROWD
         for rule, statement in _NEVER.items():
             try:
                 for (found,) in await asyncio.to_thread(stage.ask, statement):
@@ -115,18 +122,20 @@ async def _watch(stage: Stage, stop: asyncio.Event) -> None:
 
 
 async def _settle(stage: Stage, chaos: Chaos, people: list[Person], say: Callable[[str], None]) -> bool:
-    """Pause all jobs and wait until nothing moves any more, for a bounded time."""
-    until = time.monotonic() + SETTLE_SECONDS
+    """Pause all jobs and wait until nothing moves any more: for a bounded time, and not where nothing moves on."""
+    begun = moved = time.monotonic()
     left: dict[str, int] = {}
-    while time.monotonic() < until:
+    while time.monotonic() < min(begun + SETTLE_SECONDS, moved + STILL_SECONDS):
         for person in people:
             await pause_all(person)
         await chaos.release()
         for actor in stage.actors:
             chaos.revive(actor)
-        left = {name: (await asyncio.to_thread(stage.ask, sql))[0][0] for name, sql in _MOVING.items()}
+        before, left = left, {name: (await asyncio.to_thread(stage.ask, sql))[0][0] for name, sql in _MOVING.items()}
         if not any(left.values()):
             return True
+        if left != before:
+            moved = time.monotonic()
         await asyncio.sleep(0.5)
     say(f"not settled: {left}")
     return False

@@ -39,6 +39,9 @@ async def chat(stage: Stage, person: Person, stop: asyncio.Event) -> None:
     """Talk until told to stop."""
     dice = person.dice
     while not stop.is_set():
+        if stage.crowded:
+            await asyncio.sleep(0.2)
+            continue
         match dice.random():
             case x if x < 0.08 or not person.sessions:
                 await open_session(stage, person)

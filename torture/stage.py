@@ -58,6 +58,8 @@ class Stage:
     model_port: int = field(default_factory=_free_port)
     receiver_port: int = field(default_factory=_free_port)
     actors: list[Actor] = field(default_factory=list[Actor])
+    crowded: bool = False
+    """So much waits that nobody asks for more: what a machine cannot carry proves nothing."""
 
     @property
     def door(self) -> str:

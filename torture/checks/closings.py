@@ -19,7 +19,7 @@ def every_turn_closes(evidence: Evidence) -> Iterator[Violation]:
         if opening is None or opening["turn_id"] != turn["id"] or opening["role"] != "user":
             yield broken("turn_without_opening", f"{turn['id']} has no opening in history")
         closings = [message["seq"] for message in said.get(turn["id"], [])]
-        gone = evidence.sessions[turn["session_id"]]["deleted_at"] is not None
+        gone = _gone(evidence, turn["session_id"])
         if turn["state"] != "closed":
             yield broken("turn_without_closing", f"{turn['id']} is still {turn['state']}")
         elif turn["closing_seq"] is None:
@@ -29,6 +29,13 @@ def every_turn_closes(evidence: Evidence) -> Iterator[Violation]:
             yield broken(
                 "turn_without_closing", f"{turn['id']} closed at {turn['closing_seq']}; history has {closings}"
             )
+
+
+def _gone(evidence: Evidence, session_id: int) -> bool:
+    """Deleted, or the session of a run whose conversation was."""
+    session = evidence.sessions[session_id]
+    home = evidence.sessions.get(session["parent_id"], session)
+    return session["deleted_at"] is not None or home["deleted_at"] is not None
 
 
 def every_closing_is_owed(evidence: Evidence) -> Iterator[Violation]:
