@@ -1,8 +1,10 @@
 """What the terminal shows: finished messages, the answer being written, and a prompt that survives both."""
 
 import sys
+import termios
 import threading
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -111,6 +113,20 @@ class Paper:
     def _draw_prompt(self) -> None:
         sys.stdout.write(PROMPT + _typed())
         sys.stdout.flush()
+
+
+@contextmanager
+def silent_keys() -> Generator[None]:
+    """Do not echo keys while an answer is being written: each would break the lines that are drawn again and again."""
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    silent = termios.tcgetattr(handle)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(handle, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
 
 
 def drawn(message: Json, zone: str) -> RenderableType:

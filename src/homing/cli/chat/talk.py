@@ -6,7 +6,7 @@ import time
 
 from rich.text import Text
 
-from homing.cli.chat.paper import Paper
+from homing.cli.chat.paper import Paper, silent_keys
 from homing.cli.chat.stream import Event, Stream
 from homing.cli.draw import QUIET
 from homing.cli.problems import Problem
@@ -80,9 +80,10 @@ class Talk:
             return
         with self._lock:
             self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
-        self._paper.begin("waiting its turn" if sent["will"] == "queue" else "thinking")
-        self._wait()
-        self._paper.end()
+        with silent_keys():
+            self._paper.begin("waiting its turn" if sent["will"] == "queue" else "thinking")
+            self._wait()
+            self._paper.end()
 
     def _wait(self) -> None:
         """Wait for the answer. The first Ctrl-C asks to stop it; a second one soon after leaves."""
