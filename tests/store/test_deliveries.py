@@ -34,7 +34,8 @@ def take_one(store: Store) -> Delivery:
 
 
 def make_due(store: Store) -> None:
-    do(store, lambda tx: tx.run(sa.update(t.delivery).values(next_attempt_at=tx.now() - timedelta(seconds=1))))
+    pending = sa.update(t.delivery).where(t.delivery.c.state == "pending")
+    do(store, lambda tx: tx.run(pending.values(next_attempt_at=tx.now() - timedelta(seconds=1))))
 
 
 def test_on_a_screen_the_message_is_the_delivery_and_elsewhere_it_is_owed(store: Store) -> None:

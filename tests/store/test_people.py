@@ -1,0 +1,240 @@
+"""Users, tokens, hooks, webhooks, memories, kept answers: small things that must be right on both databases."""
+
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from homing.engine.scheduler import tick
+from homing.model.people import Agent
+from homing.operations.desk import House
+from homing.store import Store, Tx, memories, people, sessions, steps, upkeep
+from homing.store import tables as t
+from homing.store.upkeep import KeptAnswer
+from store.scenes import OWNER, add_job, add_session, close_turn, count, do, open_lane, rows
+
+
+def remember(tx: Tx, text: str, user_id: str = OWNER) -> str:
+    return memories.add(tx, user_id=user_id, session_id=None, sender_id=None, text=text).id
+
+
+def recall(store: Store, query: str, user_id: str = OWNER) -> list[str]:
+    return [memory.text for memory in do(store, memories.search, user_id=user_id, query=query, limit=5)]
+
+
+def test_a_memory_is_found_again_in_any_script_and_by_its_user_alone(store: Store) -> None:
+    def furnish(tx: Tx) -> None:
+        for text in ("我喜欢苹果", "りんごが好きです", "저는 사과를 좋아해요", "I like apples", "The café opens at 8",
+                     "жена любит груши"):  # fmt: skip
+            remember(tx, text)
+        remember(tx, "我喜欢苹果, apples, café, 8", user_id="stranger")
+
+    store.write_now(furnish)
+    asked = {
+        "苹果": ["我喜欢苹果"],
+        "你喜欢什么": ["我喜欢苹果"],
+        "りんご": ["りんごが好きです"],
+        "사과": ["저는 사과를 좋아해요"],
+        "apple": ["I like apples"],
+        "What did I say about APPLES?": ["I like apples"],
+        "café": ["The café opens at 8"],
+        "8": ["The café opens at 8"],
+        "жена": ["жена любит груши"],
+        "nothing of the sort": [],
+        "'; drop table memory; --": [],
+        '" OR * NEAR(': [],
+        "!&|<->:*": [],
+        "": [],
+    }
+    assert {query: recall(store, query) for query in asked} == asked
+
+
+def test_the_best_fit_comes_first_and_what_is_forgotten_is_not_found(store: Store) -> None:
+    def furnish(tx: Tx) -> str:
+        remember(tx, "the garden has one apple tree")
+        return remember(tx, "apple pie recipe with apple and cinnamon pie crust")
+
+    best = store.write_now(furnish)
+    assert recall(store, "apple pie")[0].startswith("apple pie")
+    assert not do(store, memories.remove, user_id="stranger", memory_id=best)
+    assert do(store, memories.get, user_id="stranger", memory_id=best) is None
+    assert do(store, memories.remove, user_id=OWNER, memory_id=best)
+    assert recall(store, "apple pie") == ["the garden has one apple tree"]
+    assert [memory.text for _, memory in do(store, memories.listed, user_id=OWNER, before_n=None, limit=5)] == [
+        "the garden has one apple tree"
+    ]
+
+
+def test_tokens_open_for_their_user_until_they_expire_or_are_revoked(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        now = tx.now()
+        give: dict[str, Any] = {"user_id": OWNER, "role": "user"}
+        lasting = people.add_token(tx, **give, kind="token", secret="one", expires_at=None)
+        assert people.add_token(tx, **give, kind="token", secret="one", expires_at=None) == lasting
+        people.add_token(tx, **give, kind="cookie", secret="two", expires_at=now + timedelta(days=30))
+        people.add_token(tx, **give, kind="token", secret="old", expires_at=now - timedelta(seconds=1))
+        assert people.find_token(tx, "one") == lasting
+        assert people.find_token(tx, "two") is not None
+        assert people.find_token(tx, "old") is people.find_token(tx, "none") is None
+        assert {token.id for token in people.list_tokens(tx, OWNER)} >= {lasting.id}
+        assert not people.revoke_token(tx, lasting.id, user_id="stranger")
+        assert people.revoke_token(tx, lasting.id, user_id=OWNER)
+        assert people.find_token(tx, "one") is None
+        people.revoke_secret(tx, "two")
+        assert people.find_token(tx, "two") is None
+        hashes = [row.hash for row in tx.rows(sa.select(t.token.c.hash))]
+        assert not {"one", "two", "old"} & set(hashes)
+
+    store.write_now(work)
+
+
+def test_a_code_opens_once_not_late_and_a_token_is_no_code(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        now = tx.now()
+        give: dict[str, Any] = {"user_id": OWNER, "role": "user"}
+        people.add_token(tx, **give, kind="code", secret="good", expires_at=now + timedelta(minutes=10))
+        people.add_token(tx, **give, kind="code", secret="late", expires_at=now - timedelta(seconds=1))
+        people.add_token(tx, **give, kind="token", secret="token", expires_at=None)
+        assert people.spend_code(tx, "good") is not None
+        assert people.spend_code(tx, "good") is people.spend_code(tx, "late") is people.spend_code(tx, "token") is None
+        assert people.find_token(tx, "token") is not None
+
+    store.write_now(work)
+
+
+def test_hooks_and_webhooks_belong_to_a_session_and_a_user(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        session, other = add_session(tx), add_session(tx, "web:b")
+        hook = people.add_hook(tx, session_id=session.id, name="ci", secret="s")
+        assert people.find_hook(tx, "s") == hook
+        assert people.list_hooks(tx, session.id) == [hook]
+        assert not people.remove_hook(tx, other.id, hook.id)
+        assert people.remove_hook(tx, session.id, hook.id)
+        assert people.find_hook(tx, "s") is None
+        webhook = people.add_webhook(tx, user_id=OWNER, url="https://example.org", secret="whsec_x")
+        assert people.get_webhook(tx, webhook.id) == webhook
+        assert people.list_webhooks(tx, OWNER) == [webhook]
+        assert not people.remove_webhook(tx, user_id="stranger", webhook_id=webhook.id)
+        assert people.remove_webhook(tx, user_id=OWNER, webhook_id=webhook.id)
+        assert people.get_webhook(tx, webhook.id) is None
+        assert [row.secret for row in tx.rows(sa.select(t.webhook.c.secret))] == [""]
+
+    store.write_now(work)
+
+
+def test_users_and_agents_are_made_once(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        assert people.add_user(tx, OWNER, role="user", name="another").name == "Owner"
+        people.add_agent(tx, Agent(id="main", name="Another", model=None, instructions="", tools=()))
+        main = people.get_agent(tx, "main")
+        assert main is not None
+        assert main.name == "Main"
+        assert [agent.id for agent in people.list_agents(tx)] == ["main", "other"]
+        people.change_user(tx, OWNER, {"timezone": "Asia/Shanghai"})
+        owner = people.get_user(tx, OWNER)
+        assert owner is not None
+        assert owner.timezone == "Asia/Shanghai"
+        assert not people.granted(tx, user_id=OWNER, agent_id="main", address="slack:C1")
+        tx.run(sa.insert(t.grant).values(user_id=OWNER, agent_id="main", address="slack:C1", created_at=tx.now()))
+        assert people.granted(tx, user_id=OWNER, agent_id="main", address="slack:C1")
+        assert not people.granted(tx, user_id=OWNER, agent_id="other", address="slack:C1")
+        people.audit(tx, user_id=OWNER, action="disable", object_id="job_1", detail={"a": 1})
+
+    store.write_now(work)
+    [entry] = rows(store, t.audit)
+    assert (entry.action, entry.detail) == ("disable", {"a": 1})
+
+
+def test_a_key_begins_anew_after_its_session_was_deleted(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        first = add_session(tx)
+        assert sessions.add(tx, key="web:a", user_id=OWNER, agent_id="main") is None
+        assert sessions.find(tx, "web:a") == first
+        assert sessions.addresses(tx, [first.id]) == {first.id: ["web:a"]}
+        sessions.set_addresses(tx, first.id, ["web:a", "webhook:wh_1"])
+        assert sessions.delete(tx, first.id)
+        assert not sessions.delete(tx, first.id)
+        assert sessions.find(tx, "web:a") is None
+        second = add_session(tx)
+        assert second.id != first.id
+        assert sessions.addresses(tx, [first.id, second.id]) == {
+            first.id: ["web:a", "webhook:wh_1"], second.id: ["web:a"]
+        }  # fmt: skip
+        made = sessions.make_missing(
+            tx, [{"key": key, "user_id": OWNER, "agent_id": "main"} for key in ("web:a", "web:new")]
+        )
+        assert made["web:a"] == second.id
+        assert sessions.get(tx, made["web:new"]).key == "web:new"
+
+    store.write_now(work)
+
+
+def test_a_session_is_changed_for_one_revision_and_keeps_the_newest_summary(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        session = add_session(tx)
+        assert sessions.change(tx, session, {"title": "Fruit"}, revision=1)
+        assert not sessions.change(tx, session, {"title": "Pears"}, revision=1)
+        assert sessions.change(tx, session, {"timezone": "UTC"}, revision=None)
+        after = sessions.get(tx, session.id)
+        assert (after.title, after.timezone, after.revision) == ("Fruit", "UTC", 3)
+        assert sessions.keep_summary(tx, session.id, "so far", 10, before=0)
+        assert not sessions.keep_summary(tx, session.id, "older", 5, before=0)
+        assert sessions.get(tx, session.id).summary == "so far"
+
+    store.write_now(work)
+
+
+def test_an_answer_is_kept_for_a_day_by_user_path_and_key(store: Store) -> None:
+    kept = KeptAnswer(body_sha256="b", status=201, answer="{}")
+    where = {"user_id": OWNER, "path": "/api/jobs", "key": "k"}
+    assert do(store, upkeep.kept_answer, **where) is None
+    do(store, upkeep.keep_answer, **where, kept=kept)
+    assert do(store, upkeep.kept_answer, **where) == kept
+    for other in ({"user_id": "stranger"}, {"path": "/api/sessions"}, {"key": "l"}):
+        assert do(store, upkeep.kept_answer, **where | other) is None
+    yesterday = timedelta(hours=25)
+    do(store, lambda tx: tx.run(sa.update(t.idempotency).values(created_at=tx.now() - yesterday)))
+    assert do(store, upkeep.kept_answer, **where) is None
+    newer = KeptAnswer(body_sha256="c", status=200, answer="[]")
+    do(store, upkeep.keep_answer, **where, kept=newer)
+    assert do(store, upkeep.kept_answer, **where) == newer
+
+
+def test_workers_that_are_not_heard_of_are_not_listed(store: Store) -> None:
+    wake = do(store, lambda tx: tx.now() + timedelta(minutes=5))
+    do(store, upkeep.beat, "w1", name="one", schedules=True, next_wake_at=None)
+    do(store, upkeep.beat, "w1", name="one", schedules=True, next_wake_at=wake)
+    do(store, upkeep.beat, "w2", name="two", schedules=False, next_wake_at=None)
+    [first, second] = sorted(do(store, upkeep.workers, timedelta(minutes=1)), key=lambda worker: worker.id)
+    assert (first.id, first.schedules, first.next_wake_at) == ("w1", True, wake)
+    assert not second.schedules
+    do(store, upkeep.leave, "w1")
+    do(store, lambda tx: tx.run(sa.update(t.worker).values(beat_at=tx.now() - timedelta(minutes=2))))
+    assert do(store, upkeep.workers, timedelta(minutes=1)) == []
+
+
+def test_retention_drops_old_runs_with_their_steps_and_keeps_how_each_job_was_last(store: Store, house: House) -> None:
+    def furnish(tx: Tx) -> None:
+        session = add_session(tx)
+        for name in ("kept", "gone", "fresh"):
+            add_job(tx, session, name)
+        tick(tx, house)
+        for n in range(3):
+            opened = open_lane(tx, session.id, house)
+            steps.add_step(tx, opened.turn.id, 1, kind="model", name="m", key=str(n), result="{}")
+            close_turn(tx, opened, house)
+        tx.run(sa.update(t.job).where(t.job.c.name == "gone").values(last_run_id=None))
+        old = tx.now() - timedelta(days=91)
+        tx.run(sa.update(t.run).where(t.run.c.job_id != "job_fresh").values(finished_at=old))
+        people.add_token(tx, user_id=OWNER, role="user", kind="code", secret="old", expires_at=old)
+        upkeep.beat(tx, "dead", name="dead", schedules=False, next_wake_at=None)
+        tx.run(sa.update(t.worker).values(beat_at=old))
+
+    store.write_now(furnish)
+    assert do(store, upkeep.prune, keep_runs=timedelta(days=90)) == 1
+    assert do(store, upkeep.prune, keep_runs=timedelta(days=90)) == 0
+    assert {run.job_id for run in rows(store, t.run)} == {"job_kept", "job_fresh"}
+    assert count(store, "step") == 2
+    assert count(store, "message") == 6
+    assert count(store, "worker") == count(store, "token") == 0
+    assert do(store, upkeep.check_disk) is None
