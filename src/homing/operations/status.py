@@ -1,6 +1,7 @@
 """How this Homing is."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from homing.operations.desk import Desk
 from homing.operations.shapes.base import Nothing, utc
@@ -12,7 +13,8 @@ from homing.operations.shapes.people_asks import (
     SchedulerShape,
     StatusShape,
 )
-from homing.store import deliveries, job_lists, runs, upkeep
+from homing.store import deliveries, job_lists, jobs, runs, upkeep
+from homing.store.upkeep import Worker
 
 ALIVE = timedelta(seconds=90)
 
@@ -21,7 +23,6 @@ def get_status(desk: Desk, ask: Nothing) -> StatusShape:
     """Tell how the house is, and the caller's own numbers."""
     user_id = desk.caller.user_id
     workers = upkeep.workers(desk.tx, ALIVE)
-    wakes = [worker.next_wake_at for worker in workers if worker.schedules and worker.next_wake_at is not None]
     house = desk.house
     return StatusShape(
         version=house.version,
@@ -33,9 +34,18 @@ def get_status(desk: Desk, ask: Nothing) -> StatusShape:
             enabled=desk.settings.scheduler_enabled,
             workers=len(workers),
             beat_at=utc(max((worker.beat_at for worker in workers), default=None)),
-            next_wake_at=utc(min(wakes, default=None)),
+            next_wake_at=utc(_next_wake(desk, workers)),
         ),
         jobs=JobCounts(**job_lists.count_by_status(desk.tx, user_id)),
         runs=RunCounts(**runs.count_active(desk.tx, user_id)),
         deliveries=DeliveryCounts(**deliveries.count_by_state(desk.tx, user_id)),
     )
+
+
+def _next_wake(desk: Desk, workers: Sequence[Worker]) -> datetime | None:
+    """Tell when something is next to be done, if anybody is there to do it. A beat may be older than the newest job."""
+    scheduling = [worker for worker in workers if worker.schedules]
+    if not scheduling:
+        return None
+    told = [worker.next_wake_at for worker in scheduling if worker.next_wake_at is not None]
+    return jobs.next_wake(desk.tx) or min(told, default=None)
