@@ -58,7 +58,7 @@ class Doorman:
         cookie["path"] = "/"
         cookie["httponly"] = True
         cookie["samesite"] = "Strict"
-        cookie["max-age"] = max(0, int(lives.total_seconds()))
+        cookie["max-age"] = max(0, round(lives.total_seconds()))
         cookie["secure"] = (self._settings.public_url or "").startswith("https://")
         request.state.cookies = [cookie.OutputString()]
 

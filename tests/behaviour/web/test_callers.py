@@ -50,12 +50,11 @@ async def test_neither_a_code_nor_a_cookie_is_a_token(site: Site) -> None:
     assert (await site.client(Cookie=f"{COOKIE}=a-code").get("/api/me")).status_code == 401
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic aG9taW5n", "hom_owner", "Bearer \xff\xfe"])
-async def test_a_header_that_proves_nothing_is_told_how_to(site: Site, header: str) -> None:
-    client = site.nobody
-    response = await client.get("/api/me", headers=[(b"Authorization", header.encode("latin-1"))])
-    assert response.status_code == 401
-    problem(response)
+async def test_a_header_that_proves_nothing_is_told_how_to(site: Site) -> None:
+    for header in (b"", b"Bearer", b"Bearer ", b"Basic aG9taW5n", b"hom_owner", b"Bearer \xff\xfe"):
+        response = await site.nobody.get("/api/me", headers=[(b"Authorization", header)])
+        assert response.status_code == 401, header
+        problem(response)
 
 
 async def test_a_code_signs_in_once_with_a_cookie_no_script_can_read(site: Site) -> None:
@@ -132,24 +131,22 @@ async def test_behind_https_the_cookie_never_goes_over_plain_http(world: World) 
     assert "Secure" in signed.headers["set-cookie"]
 
 
-@pytest.mark.parametrize("body", [{}, {"code": "a", "token": "b"}, {"code": ""}, {"password": "x"}])
-async def test_signing_in_takes_one_proof(site: Site, body: dict[str, str]) -> None:
-    assert (await site.nobody.post("/api/auth/sign-in", json=body)).status_code in (401, 422)
+async def test_signing_in_takes_one_proof(site: Site) -> None:
+    for body in ({}, {"code": "a", "token": "b"}, {"password": "x"}):
+        assert (await site.nobody.post("/api/auth/sign-in", json=body)).status_code == 422, body
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:4664", "localhost:4664", "[::1]:4664", "192.168.1.7", "x.localhost:1"])
-async def test_numbers_and_this_machine_are_our_names(site: Site, host: str) -> None:
-    assert (await site.client(Host=host).get("/healthz")).status_code == 200
+async def test_numbers_and_this_machine_are_our_names(site: Site) -> None:
+    for host in ("127.0.0.1:4664", "localhost:4664", "[::1]:4664", "192.168.1.7", "x.localhost:1"):
+        assert (await site.client(Host=host).get("/healthz")).status_code == 200, host
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:4664", "127.0.0.1.evil.example", "localhost.evil", "a b"]
-)
-async def test_any_other_name_is_refused_so_that_dns_cannot_be_rebound(site: Site, host: str) -> None:
-    for path in ("/api/me", "/healthz", "/"):
-        response = await site.client(OWNER_TOKEN, Host=host).get(path)
-        assert response.status_code == 403
-        assert "HOMING_PUBLIC_URL" in problem(response)["detail"]
+async def test_any_other_name_is_refused_so_that_dns_cannot_be_rebound(site: Site) -> None:
+    for host in ("evil.example", "evil.example:4664", "127.0.0.1.evil.example", "localhost.evil", "a b"):
+        for path in ("/api/me", "/healthz", "/"):
+            response = await site.client(OWNER_TOKEN, Host=host).get(path)
+            assert response.status_code == 403, (host, path)
+            assert "HOMING_PUBLIC_URL" in problem(response)["detail"]
 
 
 async def test_the_public_name_is_ours(world: World) -> None:

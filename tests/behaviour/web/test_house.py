@@ -152,13 +152,14 @@ async def test_a_file_with_a_hash_in_its_name_is_kept_for_ever(built: Site) -> N
     assert "Reload" in problem(gone)["detail"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/../secret.txt", "/..%2fsecret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt", "//etc/passwd"]
-)
-async def test_nothing_outside_the_page_is_served(built: Site, path: str) -> None:
-    response = await built.nobody.get(path)
-    assert "not for anybody" not in response.text
-    assert "root:" not in response.text
+OUTSIDE = ("/../secret.txt", "/..%2fsecret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt", "//etc/passwd")
+
+
+async def test_nothing_outside_the_page_is_served(built: Site) -> None:
+    for path in OUTSIDE:
+        response = await built.nobody.get(path)
+        assert "not for anybody" not in response.text, path
+        assert "root:" not in response.text, path
 
 
 async def test_the_page_is_only_read_and_programs_get_problems(built: Site) -> None:

@@ -369,11 +369,9 @@ async def _never() -> Any:
     await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("after", ["x", "-1", "1.2.3", "9" * 30, ""])
-async def test_a_place_we_did_not_write_is_refused_in_a_query_and_passed_over_in_a_header(
-    studio: Studio, after: str
-) -> None:
+async def test_a_place_we_did_not_write_is_refused_in_a_query_and_passed_over_in_a_header(studio: Studio) -> None:
     studio.find()
-    response = await studio.site.owner.get("/api/sessions/web:abc/events", params={"after": after})
-    assert field_codes(response) == {"after": "wrong_type"}
-    assert read_place(after) is None
+    for after in ("x", "-1", "1.2.3", "9" * 30, ""):
+        response = await studio.site.owner.get("/api/sessions/web:abc/events", params={"after": after})
+        assert field_codes(response) == {"after": "wrong_type"}, after
+        assert read_place(after) is None
