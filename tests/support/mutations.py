@@ -98,8 +98,9 @@ def _copy(lines: Lines, line: dict[str, Any], **new: Any) -> Lines:
 
 
 def _ask_again(lines: Lines) -> Lines:
-    """Make the model's first call once more, at the end of the day."""
-    return _copy(lines, _arrivals(lines)[0], at=lines[-1]["at"])
+    """Make the first call of ana's first turn once more, at the end of the day."""
+    first = next(line for line in _arrivals(lines) if line["body"]["messages"][-1]["content"] == "#ana.1")
+    return _copy(lines, first, at=lines[-1]["at"])
 
 
 def _ask_early(lines: Lines) -> Lines:
