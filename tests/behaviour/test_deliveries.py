@@ -14,6 +14,7 @@ from homing.channels import Channel, Letter, Receipt
 from homing.channels.webhook import WebhookChannel
 from homing.engine.courier import Courier
 from homing.model.clock import SystemClock
+from homing.model.errors import NotReady
 from homing.model.messages import Delivery, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
@@ -235,6 +236,22 @@ async def test_a_broken_channel_is_a_failure_and_never_a_success(office: Office)
         "pending",
         "The channel pigeon broke (ZeroDivisionError); see the server's log.",
     )
+    office.make_due()
+    await courier.step()
+    assert office.look(delivery_id).state == "sent"
+
+
+async def test_a_database_that_is_away_while_a_channel_looks_something_up_is_not_the_channels_failure(
+    office: Office,
+) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.fail_with(NotReady("The database did not answer."))
+    (delivery_id,) = office.owe("It is nine.", "pigeon:roof")
+    courier = office.courier(channel)
+    with pytest.raises(NotReady):
+        await courier.step()
+    left = office.look(delivery_id)
+    assert (left.state, left.error) == ("pending", None)
     office.make_due()
     await courier.step()
     assert office.look(delivery_id).state == "sent"

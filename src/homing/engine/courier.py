@@ -9,7 +9,7 @@ import asyncio
 import structlog
 
 from homing.channels import Channels, Letter, Receipt
-from homing.model.errors import ChannelFailed
+from homing.model.errors import ChannelFailed, NotReady
 from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
 from homing.operations.desk import House, lane_of
@@ -129,7 +129,8 @@ class Courier:
         try:
             async with asyncio.timeout(self._ceiling_seconds):
                 return await channel.send(letter)
-        except ChannelFailed:
+        except (ChannelFailed, NotReady):
+            # A channel looks things up: a database that is away then is nobody's failure, and is written nowhere.
             raise
         except TimeoutError as error:
             raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
