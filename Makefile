@@ -7,6 +7,9 @@ LOCK   := uv pip compile pyproject.toml --extra postgres --group dev --universal
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 ARGS   ?=
 
+# Tests and commands start many processes; without kept bytecode each would compile every library again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first interpreter that is new enough; empty when there is none.
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 python; do \
             "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
