@@ -1,0 +1,122 @@
+"""Talking, while the clock goes on."""
+
+import signal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from e2e.page.conftest import OpenWindow
+from e2e.page.house import House
+from homing.testing import Reply, StubModelServer, tool_call
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+
+TEA = {"action": "add", "when": "every day at 16:00", "name": "tea time", "message": "Make tea"}
+
+
+def say(page: Page, text: str) -> None:
+    box = page.get_by_label("Message", exact=True)
+    box.fill(text)
+    box.press("Enter")
+
+
+def test_a_scheduled_turn_waits_for_the_streaming_answer_and_comes_after_it(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:lane", "Fruit")
+    job = house.job(key, "every day at 9", "Look at the prices", name="price check")
+    stub.when("which fruit", Reply(chunks=["Apples first, ", "pears second."], hold="fruit", hold_after_chunks=1))
+    stub.when("Look at the prices", "Prices are as they were.")
+    page = new_window(house).open(f"/chat/{key}")
+
+    say(page, "which fruit")
+    log, lane = page.get_by_role("log"), page.get_by_role("region", name="What runs and what waits")
+    expect(log.get_by_text("Apples first,")).to_be_visible()
+    expect(lane).to_contain_text("Answering you")
+    house.post(f"/jobs/{job['id']}/run")
+    waiting = lane.get_by_role("listitem")
+    expect(waiting).to_contain_text("price check")
+    expect(waiting).to_contain_text("waits until this conversation is free")
+    expect(log.get_by_text("Prices are as they were.")).to_have_count(0)
+
+    stub.release("fruit")
+    expect(log.get_by_text("Prices are as they were.")).to_be_visible()
+    expect(lane).to_have_count(0)
+    said = [message["text"] for message in house.get(f"/sessions/{key}/messages")["items"]]
+    assert said[1] == "Apples first, pears second."
+    assert said[-1] == "Prices are as they were."
+    # The opening has its own look: the clock, the name and the way to its run, not a person's bubble.
+    opening = log.locator("[data-seq]").nth(2)
+    expect(opening.get_by_role("link", name="price check")).to_be_visible()
+    expect(opening.get_by_text("You:")).to_have_count(0)
+
+
+def test_a_card_says_what_was_scheduled_and_its_undo_takes_it_back(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:card", "Tea")
+    stub.when("tea every afternoon", tool_call("schedule_task", TEA), "Every day at four, then.")
+    page = new_window(house).open(f"/chat/{key}")
+    say(page, "tea every afternoon")
+
+    card = page.get_by_role("log").locator("[data-card]")
+    expect(card.get_by_role("link", name="tea time")).to_be_visible()
+    [job] = house.get(f"/jobs?session_key={key}")["items"]
+    expect(card).to_contain_text(job["words"])
+    expect(card.get_by_role("list", name="Next times").get_by_role("listitem")).to_have_count(3)
+    card.get_by_text("Exact prompt").click()
+    expect(card.get_by_text("Make tea")).to_be_visible()
+
+    card.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("log").get_by_text("Removed: tea time")).to_be_visible()
+    assert house.get(f"/jobs?session_key={key}")["items"] == []
+
+
+def test_a_conversation_with_automations_is_deleted_in_two_steps(house: House, new_window: OpenWindow) -> None:
+    key = house.session("web:doomed", "Doomed")
+    job = house.job(key, "every day at 9", "Look", name="doomed check")
+    page = new_window(house).open(f"/chat/{key}")
+    page.get_by_role("button", name="Conversation menu").click()
+    page.get_by_role("menuitem", name="Delete conversation").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete conversation").click()
+
+    blocking = page.get_by_role("list", name="Automations that block the deletion")
+    expect(blocking.get_by_text("doomed check")).to_be_visible()
+    assert house.get(f"/jobs/{job['id']}")["enabled"]
+    page.get_by_role("dialog").get_by_role("button", name="Delete it and the conversation").click()
+    expect(page.get_by_role("status", name="News")).to_contain_text("Deleted: Doomed")
+    assert key not in [session["key"] for session in house.get("/sessions")["items"]]
+    assert job["id"] not in [left["id"] for left in house.get("/jobs")["items"]]
+
+
+def test_two_tabs_stay_in_step(house: House, stub: StubModelServer, new_window: OpenWindow) -> None:
+    key = house.session("web:tabs", "Two tabs")
+    job = house.job(key, "every day at 9", "Look", name="shared check")
+    stub.when("hello from one tab", "Hello to both.")
+    window = new_window(house)
+    talking, watching = window.open(f"/chat/{key}"), window.open(f"/chat/{key}")
+    listing = window.open("/automations?session=" + key)
+    expect(watching.locator(f"[data-card={job['id']}]")).to_be_visible()
+
+    say(talking, "hello from one tab")
+    expect(watching.get_by_role("log").get_by_text("hello from one tab")).to_be_visible()
+    expect(watching.get_by_role("log").get_by_text("Hello to both.")).to_be_visible()
+    talking.locator(f"[data-card={job['id']}]").get_by_role("button", name="Pause").click()
+    expect(watching.locator(f"[data-card={job['id']}]").get_by_role("button", name="Resume")).to_be_visible()
+    expect(listing.get_by_role("button", name="Resume shared check")).to_be_visible()
+
+
+def test_after_a_restart_of_the_server_the_page_comes_back_with_what_it_missed(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:restart", "Restart")
+    stub.when("said while you were away", "Heard it.")
+    page = new_window(house).open(f"/chat/{key}")
+    expect(page.get_by_role("heading", name="Restart")).to_be_visible()
+    house.stop(signal.SIGKILL)
+    expect(page.get_by_text("The server is out of reach. Reconnecting; nothing is lost.")).to_be_visible()
+    house.start()
+    house.post(f"/sessions/{key}/messages?wait=60", text="said while you were away")
+    expect(page.get_by_role("log").get_by_text("Heard it.")).to_be_visible()
+    expect(page.get_by_text("The server is out of reach.")).to_have_count(0)
+    expect(page.get_by_role("log").get_by_text("said while you were away")).to_have_count(1)
