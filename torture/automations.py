@@ -16,7 +16,9 @@ async def plan(stage: Stage, person: Person, stop: asyncio.Event) -> None:
     """Add, change and remove jobs until told to stop."""
     dice = person.dice
     while not stop.is_set():
-        if person.sessions and not stage.crowded and (len(person.jobs) < MOST or dice.random() < 0.2):
+        if stage.crowded and person.jobs:
+            await _remove(person, dice.choice(person.jobs))
+        elif person.sessions and not stage.crowded and (len(person.jobs) < MOST or dice.random() < 0.2):
             await _add(stage, person)
         elif person.jobs:
             await _change(stage, person)
@@ -36,7 +38,9 @@ async def _add(stage: Stage, person: Person) -> None:
         case x if x < 0.25:
             payload = {"kind": "reminder", "message": message}
         case x if x < 0.35:
-            payload = {"kind": "system_event", "message": message}
+            # Each is a turn, however many wait already.
+            payload = {"kind": "system_event", "message": mark}
+            body["schedule"] = {"kind": "every", "every_ms": 4000, "tz": "UTC"}
         case x if x < 0.55:
             body |= {"session": "isolated", "continue": dice.random() < 0.7}
         case x if x < 0.65:
@@ -81,9 +85,13 @@ async def _change(stage: Stage, person: Person) -> None:
         case x if x < 0.8:
             await person.door.ask("PATCH", f"/api/jobs/{job}", {"schedule": _schedule(person)})
         case _:
-            if job in person.jobs:
-                person.jobs.remove(job)
-            await person.door.ask("DELETE", f"/api/jobs/{job}")
+            await _remove(person, job)
+
+
+async def _remove(person: Person, job: str) -> None:
+    if job in person.jobs:
+        person.jobs.remove(job)
+    await person.door.ask("DELETE", f"/api/jobs/{job}")
 
 
 async def pause_all(person: Person) -> None:
