@@ -1,0 +1,152 @@
+"""Making automations on the page, and ruling over them."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from e2e.page.conftest import OpenWindow
+from e2e.page.house import ZONE, House
+from homing.testing import StubModelServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+
+
+def by_text(page: Page) -> None:
+    page.get_by_label("When", exact=True).fill("every weekday at 8:15")
+
+
+def by_once(page: Page) -> None:
+    page.get_by_role("tab", name="Once").click()
+    page.get_by_label("Date").fill("2030-05-06")
+    page.get_by_label("Time", exact=True).fill("07:30")
+
+
+def by_every(page: Page) -> None:
+    page.get_by_role("tab", name="Every").click()
+    page.get_by_role("spinbutton", name="Every").fill("45")
+    page.get_by_label("Unit").select_option("minutes")
+
+
+def by_days(page: Page) -> None:
+    page.get_by_role("tab", name="Days").click()
+    for day in ("Tue", "Thu"):
+        page.get_by_role("button", name=day, exact=True).click()
+    page.get_by_label("at", exact=True).fill("18:45")
+
+
+def by_cron(page: Page) -> None:
+    page.get_by_role("tab", name="Cron").click()
+    page.get_by_label("Expression").fill("5 4 1 */3 *")
+
+
+WAYS: dict[str, tuple[Callable[[Page], None], dict[str, Any]]] = {
+    "text": (by_text, {"kind": "cron", "cron": "15 8 * * 1-5", "tz": ZONE}),
+    "once": (by_once, {"kind": "at", "at": "2030-05-06T07:30:00+02:00", "tz": ZONE}),
+    "every": (by_every, {"kind": "every", "every_ms": 45 * 60_000, "tz": ZONE}),
+    "days": (by_days, {"kind": "cron", "cron": "45 18 * * 1,3,5", "tz": ZONE}),
+    "cron": (by_cron, {"kind": "cron", "cron": "5 4 1 */3 *", "tz": ZONE}),
+}
+
+
+STAMP = re.compile(r"\w+ (\d+) \w+(?: \d{4})? ([\d:]+)")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_preview_shows_is_what_is_stored(house: House, new_window: OpenWindow, way: str) -> None:
+    fill, schedule = WAYS[way]
+    key = house.session(f"web:by-{way}", f"Made by {way}")
+    page = new_window(house).open(f"/automations/new?session={key}")
+    fill(page)
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text(re.compile(r"\d\d:\d\d"))
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    words = page.locator("#when-says").inner_text()
+    stamps = [row.get_by_role("cell").first.inner_text() for row in rows.all()[1:]]
+    shown = [found.groups() for stamp in stamps if (found := STAMP.fullmatch(stamp))]
+    assert len(shown) == (1 if way == "once" else 5)
+    page.get_by_label("What to do then").fill("Look at the prices")
+    page.get_by_label("Name", exact=True).fill(f"check by {way}")
+    page.get_by_role("button", name="Schedule it").click()
+
+    expect(page.get_by_role("heading", name=f"check by {way}")).to_be_visible()
+    [job] = house.get(f"/jobs?session_key={key}")["items"]
+    assert {name: job["schedule"][name] for name in schedule} == schedule
+    assert job["words"] == words
+    assert [day_and_clock(at) for at in job["next"]] == shown[: len(job["next"])]
+    assert job["payload"]["message"] == "Look at the prices"
+    assert job["origin"]["door"] == "page"
+
+
+def day_and_clock(at: str) -> tuple[str, str]:
+    wall = datetime.fromisoformat(at).astimezone(ZoneInfo(ZONE))
+    return str(wall.day), wall.strftime("%H:%M:%S" if wall.second else "%H:%M")
+
+
+def test_a_wrong_expression_and_a_wrong_zone_are_told_apart(house: House, new_window: OpenWindow) -> None:
+    page = new_window(house).open("/automations/new")
+    page.get_by_label("When", exact=True).fill("every blue moon")
+    expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("When", exact=True).fill("every day at 9")
+    expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+    page.get_by_label("Time zone").fill("Europe/Atlantis")
+    expect(page.get_by_label("Time zone")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+
+
+def test_pause_resume_run_now_and_delete_each_say_so_and_can_be_taken_back(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:rule", "Rule")
+    job = house.job(key, "every day at 9", "Count the sheep", name="sheep count")
+    path = f"/jobs/{job['id']}"
+    stub.when("Count the sheep", "Twelve sheep.")
+    page = new_window(house).open(f"/automations?session={key}")
+    news = page.get_by_role("status", name="News")
+
+    page.get_by_role("button", name="Pause sheep count").click()
+    expect(news).to_contain_text("Paused: sheep count")
+    assert not house.get(path)["enabled"]
+    news.get_by_role("button", name="Undo").last.click()
+    expect(news).to_contain_text("Taken back: sheep count")
+    assert house.get(path)["enabled"]
+    page.get_by_role("button", name="Pause sheep count").click()
+    page.get_by_role("button", name="Resume sheep count").click()
+    expect(news).to_contain_text("Resumed: sheep count")
+    assert house.get(path)["next"] != []
+
+    page.get_by_role("button", name="Actions for sheep count").click()
+    page.get_by_role("menuitem", name="Run now").click()
+    run = house.finished_run(job["id"])
+    assert (run["state"], run["trigger"]) == ("ok", "manual")
+    expect(page.get_by_role("listitem").filter(has_text="sheep count").get_by_role("link", name="OK")).to_be_visible()
+
+    page.get_by_role("button", name="Actions for sheep count").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.get_by_role("link", name="sheep count")).to_have_count(0)
+    news.get_by_text("Deleted: sheep count").locator("..").get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="sheep count")).to_be_visible()
+    assert house.get(path)["removed_at"] is None
+
+
+def test_a_failed_run_has_a_page_that_says_what_went_wrong(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:fails", "Fails")
+    job = house.job(key, "every day at 9", "Ask the wrong door", name="wrong door")
+    stub.fail(401, times=9, match="Ask the wrong door", message="This key opens nothing.")
+    page = new_window(house).open(f"/automations/{job['id']}")
+    page.get_by_role("button", name="Run now").click()
+    run = house.finished_run(job["id"])
+    assert run["state"] == "error"
+    # The outcome is in the table as soon as it is on record, and its page is one click away.
+    page.get_by_role("list", name="Runs").get_by_role("link", name="Failed").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Failed")
+    wrong = page.get_by_role("region", name="What went wrong")
+    expect(wrong).to_contain_text("This key opens nothing.")
+    expect(page.get_by_role("region", name="Prompt as rendered")).to_contain_text("Ask the wrong door")
+    expect(page.get_by_role("region", name="In the conversation")).to_be_visible()
