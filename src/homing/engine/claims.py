@@ -22,6 +22,8 @@ class Claim:
     turn_id: str | None = None
     fence: int = 0
     reason: Stop | None = None
+    doing: str = "before the model was called"
+    """What the turn is at, for the record of one that did not come back."""
     _task: "asyncio.Task[object] | None" = field(default=None, repr=False)
     _news: "asyncio.Future[None] | None" = field(default=None, repr=False)
 

@@ -13,10 +13,10 @@ from homing.agent.history import broken_off, dump, load
 from homing.engine import thoughts
 from homing.engine.aftermath import Aftermath, after_runs
 from homing.engine.opening import Opened
-from homing.engine.thoughts import EMPTY, Thought
+from homing.engine.thoughts import EMPTY, NOTHING, Thought
 from homing.model.errors import Broken
 from homing.model.jobs import Job
-from homing.model.messages import Kind, NewMessage
+from homing.model.messages import Kind, Message, NewMessage
 from homing.model.runs import RunState
 from homing.model.sessions import Session
 from homing.model.turns import Turn
@@ -63,9 +63,14 @@ class _Scene:
         return self.session.deleted_at is not None or self.thought.reason == "session_deleted"
 
     @property
+    def newsless(self) -> bool:
+        """A scheduled turn with nothing to say leaves one status line at home, and nothing is pushed outside."""
+        return self.turn.source == "run" and self.thought.reason in {"quiet", "empty"}
+
+    @property
     def quiet(self) -> bool:
-        """A scheduled turn with nothing to say leaves one status line, and nothing is pushed outside."""
-        return self.turn.source == "run" and self.thought.reason in {"quiet", "empty"} and self.parent is None
+        """Its closing is that line itself; an isolated one closes in its own session, and the line is laid in."""
+        return self.newsless and self.parent is None
 
 
 def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
@@ -185,14 +190,14 @@ def _summary(scene: _Scene) -> str | None:
 def _closing_message(scene: _Scene, tx: Tx) -> NewMessage:
     turn, thought = scene.turn, scene.thought
     kind: Kind = "chat"
-    text = thought.text or EMPTY
+    text = thought.text or (NOTHING if thought.reason == "quiet" else EMPTY)
     meta: dict[str, object] = {}
     if turn.source in {"run", "report"}:
         kind = "scheduled" if turn.source == "run" else "report"
         meta = dict(scene.ending.opened.meta)
     if scene.quiet:
         kind = "status"
-        text, meta = _status_line(scene, meta, tx)
+        text, meta = _status_line(scene, _status_before(tx, scene), meta, tx)
     if thought.outcome in {"failed", "cancelled"}:
         meta |= {"outcome": thought.outcome, "reason": thought.reason}
     return NewMessage(
@@ -202,10 +207,11 @@ def _closing_message(scene: _Scene, tx: Tx) -> NewMessage:
     )  # fmt: skip
 
 
-def _status_line(scene: _Scene, meta: dict[str, object], tx: Tx) -> tuple[str, dict[str, object]]:
+def _status_line(
+    scene: _Scene, before: Message | None, meta: Mapping[str, object], tx: Tx
+) -> tuple[str, dict[str, object]]:
     """Rule 26: one line that counts, instead of chatter."""
     assert scene.job is not None
-    before = _status_before(tx, scene)
     count = 1 + (int(str(before.meta.get("checked", 1))) if before else 0)
     zone = ZoneInfo(scene.job.timing.schedule.tz)
     last = _wall(tx.now(), zone)
@@ -218,9 +224,12 @@ def _wall(instant: datetime, zone: ZoneInfo) -> str:
     return f"{instant.astimezone(zone):%H:%M} {zone.key}"
 
 
-def _status_before(tx: Tx, scene: _Scene):
-    assert scene.turn.opening_seq is not None
-    before = messages.last_visible(tx, scene.session.id, scene.turn.opening_seq)
+def _status_before(tx: Tx, scene: _Scene) -> Message | None:
+    """Find the line that a newer one replaces: it counts for the same job, and nothing was said since."""
+    # A status line laid in from an isolated run stands after everything that is there.
+    below = scene.turn.opening_seq if scene.parent is None else scene.parent.seq + 1
+    assert below is not None
+    before = messages.last_visible(tx, scene.home.id, below)
     same = before is not None and before.kind == "status" and before.job_id == scene.turn.job_id
     return before if same else None
 
@@ -245,7 +254,15 @@ def _report(tx: Tx, scene: _Scene, house: House) -> None:
         text = f'The automation "{job.name}" failed in its own session: {thought.text}'
         _lay_in(tx, parent, lane_id, scene, text, meta, kind="note")
         return
-    if thought.outcome != "answered" or job.write_back == "none":
+    if job.write_back == "none":
+        return
+    if scene.newsless:
+        before = _status_before(tx, scene)
+        text, meta = _status_line(scene, before, meta, tx)
+        messages.fold(tx, parent.id, [before.seq] if before else [])
+        _lay_in(tx, parent, lane_id, scene, text, meta, kind="status")
+        return
+    if thought.outcome != "answered":
         return
     text = (_summary(scene) or "") if job.write_back == "summary" else thought.text
     if not job.continues:
@@ -276,12 +293,13 @@ def _lay_in(
         job_id=scene.job.id, run_id=scene.turn.run_id, meta=meta,
     )  # fmt: skip
     (seq,), marks = sessions.say(tx, [message])
+    places = sessions.addresses(tx, [parent.id])[parent.id]
     deliveries.owe(
         tx,
         [
             NewOutbound(
                 session_id=parent.id, user_id=parent.user_id, seq=seq, rev=marks[parent.id].rev, cause="note",
-                addresses=sessions.addresses(tx, [parent.id])[parent.id], run_id=scene.turn.run_id,
+                addresses=[a for a in places if kind != "status" or is_screen(a)], run_id=scene.turn.run_id,
             )
         ],
     )  # fmt: skip

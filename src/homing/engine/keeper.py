@@ -167,6 +167,8 @@ class Keeper:
             data |= {"attempt": turn.attempts, "n": self._told, "text": live.text, "whole": live.whole}
         else:
             event = "step"
+            at_work = f"waiting for the {live.kind} {live.name}"
+            self.claim.doing = at_work if live.state == "started" else "between two calls"
             data |= {"n": live.n, "kind": live.kind, "name": live.name, "state": live.state,
                      "duration_ms": live.duration_ms}  # fmt: skip
         topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")

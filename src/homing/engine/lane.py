@@ -88,7 +88,8 @@ async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
     finally:
         if deadline is not None:
             deadline.cancel()
-    if task.done() and not task.cancelled():
+    # What comes back after its time is up is heard by nobody.
+    if task.done() and not task.cancelled() and claim.reason != "timeout":
         return task.result()
     return await _stopped(room, opened, claim)
 
@@ -116,7 +117,7 @@ async def _kept(room: Lanes, opened: Opened) -> list[Step]:
 async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
     match claim.reason:
         case "timeout":
-            return thoughts.timed_out(opened.turn)
+            return thoughts.timed_out(opened.turn, claim.doing)
         case "cancel":
             turn = await room.store.read(lambda tx: lanes.get_turn(tx, opened.turn.id))
             return thoughts.cancelled(turn or opened.turn)

@@ -15,6 +15,7 @@ from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import run_id
 from homing.model.schedules import At
+from homing.model.schedules.zones import zone
 from homing.operations.desk import House, lane_of
 from homing.operations.firing import Fired, Firing, fire
 from homing.store import Store, Tx, jobs, runs, sessions
@@ -26,7 +27,6 @@ BATCH = 500
 LONGEST_SLEEP = 60.0
 SHORTEST_SLEEP = 0.05
 PAUSE_SECONDS = 1.0
-_JUMP = 1.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
 
@@ -41,6 +41,8 @@ def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
     bad: list[tuple[DueJob, Exception]] = []
     for job in due:
         try:
+            # Whatever its kind, a run is told on the clock of its zone.
+            zone(job.timing.schedule.tz)
             decided.append(Decided(job=job, verdict=decide(job, now, active=job.id in active)))
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             bad.append((job, error))

@@ -27,6 +27,7 @@ class Thought:
 
 
 EMPTY = "(The answer was empty.)"
+NOTHING = "(There was nothing to report.)"
 BROKEN_TOOL = "I could not finish this: a tool did not work."
 
 
@@ -48,13 +49,14 @@ def broken(full: str) -> Thought:
                    error=full, permanent=True)  # fmt: skip
 
 
-def timed_out(turn: Turn) -> Thought:
+def timed_out(turn: Turn, doing: str | None = None) -> Thought:
+    """Say that a turn's time is up; the record tells what it was waiting for."""
     seconds = (turn.deadline_at - turn.opened_at).total_seconds() if turn.deadline_at else 0
     return Thought(
         outcome="failed",
         text=f"I stopped: this took longer than {_seconds(seconds)}.",
         reason="timeout",
-        error=f"timed out after {seconds:g} s",
+        error=f"timed out after {seconds:g} s" + (f", {doing}" if doing else ""),
     )
 
 

@@ -3,6 +3,7 @@
 from homing.model.errors import Conflict
 from homing.model.jobs import DueJob, Job
 from homing.model.runs import Run
+from homing.model.schedules import check_zone
 from homing.operations.desk import Desk
 from homing.operations.firing import Firing, fire
 from homing.operations.instants import read_instant
@@ -23,6 +24,7 @@ def run_job(desk: Desk, ask: JobRef) -> RunShape:
     active = runs.active_jobs(desk.tx, [job.id])
     if job.id in active:
         raise _already(active[job.id])
+    check_zone(job.timing.schedule.tz, field="schedule.tz")
     firing = Firing(
         job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at
     )

@@ -96,20 +96,19 @@ async def test_a_heartbeat_with_nothing_laid_in_asks_no_model_and_is_one_row(mak
 
 
 async def test_outside_the_active_hours_the_heartbeat_waits(make_home: MakeHome) -> None:
-    home = make_home(heartbeat_minutes=30)
-    # The hours that begin an hour from now, on either clock.
-    begins = (home.now().hour + 2) % 24
-    home = make_home(heartbeat_minutes=30, active_hours=f"{begins:02d}:00-{(begins + 3) % 24:02d}:00")
-    add_event(home, wake="next_heartbeat", when="in 1 minute")
-    home.pass_time(minutes=1, seconds=1)
-    await home.settle()
+    hour = make_home().now().hour
+    # PostgreSQL's clock does not move: the hours do.
+    night = make_home(heartbeat_minutes=30, active_hours=f"{(hour + 3) % 24:02d}:00-{(hour + 6) % 24:02d}:00")
+    add_event(night, wake="next_heartbeat", when="in 1 minute")
+    night.pass_time(minutes=1, seconds=1)
+    await night.settle()
+    night.pass_time(minutes=30)
+    await night.settle()
+    assert (night.ends(heartbeat(night).id), night.model.seen) == ([("skipped", "gate")], [])
+    home = make_home(heartbeat_minutes=30, active_hours=f"{(hour - 1) % 24:02d}:00-{(hour + 3) % 24:02d}:00")
     home.pass_time(minutes=30)
     await home.settle()
-    assert (home.ends(heartbeat(home).id), home.model.seen) == ([("skipped", "gate")], [])
-    for _ in range(4):
-        home.pass_time(minutes=30)
-        await home.settle()
-    assert home.ends(heartbeat(home).id)[1] == ("ok", None)
+    assert home.ends(heartbeat(home).id) == [("skipped", "gate"), ("ok", None)]
     assert "The door was opened." in home.call()[-1].text
 
 

@@ -1,11 +1,12 @@
 """What every ask and every answer is: a pydantic model whose names are the public JSON's."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.refusals import refusal
 
@@ -113,8 +114,16 @@ def utc(instant: datetime | None) -> str | None:
 
 
 def local(instant: datetime | None, tz: str) -> str | None:
-    """Spell an instant of a schedule on the clock of its zone."""
-    return None if instant is None else _spelled(instant.astimezone(zone(tz)))
+    """Spell an instant of a schedule on the clock of its zone; in UTC where this machine does not know the zone."""
+    return None if instant is None else _spelled(instant.astimezone(_clock(tz)))
+
+
+def _clock(tz: str) -> tzinfo:
+    try:
+        return zone(tz)
+    except Invalid:
+        # One bad row may not hide all others from a list: its words say what is wrong with it.
+        return UTC
 
 
 def _spelled(instant: datetime) -> str:
