@@ -66,9 +66,11 @@ class Served:
         if (case.query or {}).get("wait"):
             case.query["wait"] = 1
         if isinstance(case.body, dict) and case.operation.label in TIMED and len(case.body) % 2:
-            # A phrase that nobody made up is hardly ever a time.
-            case.body.pop("schedule", None)
-            case.body |= {"when": "every 2 hours"} | ({"session_key": "web:abc"} if "jobs" in nouns else {})
+            # A text that nobody made up is hardly ever a time or a zone.
+            for name in ("schedule", "timezone", "starts_at", "ends_at", "after", "text", "payload"):
+                case.body.pop(name, None)
+            job = {"session_key": "web:abc", "message": "look"} if "jobs" in nouns else {}
+            case.body |= {"when": "every 2 hours"} | job
         return case
 
 
@@ -91,6 +93,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("schema")  # one server for all of them
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     ("name", "mode"),
