@@ -66,9 +66,9 @@ def check_done_once(ledger: Ledger, job_id: str) -> None:
     assert (due - run.scheduled_for).total_seconds() == DAY_MS / 1000
 
 
-def end_claims(ledger: Ledger) -> None:
+def end_claims(ledger: Ledger, key: str = CHAT) -> None:
     """Let the dead worker's claim be over: how long that takes is another test's."""
-    for turn in ledger.turns():
+    for turn in ledger.turns(key):
         if turn.state != "closed":
             ledger.change_turn(turn.id, claimed_until=turn.opened_at)
 
@@ -127,3 +127,26 @@ def test_a_worker_killed_around_a_reminders_commit_shows_it_once(
     assert [(m.kind, m.text, m.seq) for m in ledger.messages(CHAT)] == [("reminder", TASK, run.closing_seq)]
     assert len(ledger.outbounds()) == 1
     assert stub.requests == []
+
+
+@pytest.mark.parametrize("place", ["commit", "committed"])
+def test_a_worker_killed_around_an_isolated_runs_close_reports_once(
+    crew: Crew, ledger: Ledger, stub: StubModelServer, place: str
+) -> None:
+    stub.when("came due", DONE)
+    stub.when("worked apart and reports", "So there are apples.")
+    job_id = add_due(ledger, isolated=True)
+    trip = Trip(statement="insert into outbound", place=place)  # type: ignore[arg-type]
+    crew.start(trip=trip, claim_seconds=CLAIM_SECONDS, wait=False).wait_ended(60)
+    run = only_run(ledger, job_id)
+    assert run is not None
+    end_claims(ledger, f"cron:{run.id}")
+    crew.start(claim_seconds=CLAIM_SECONDS)
+    ledger.until_closed(1, seconds=40)
+    assert [(m.role, m.kind, m.text) for m in ledger.messages()] == [
+        ("user", "report", DONE),
+        ("assistant", "report", "So there are apples."),
+    ]
+    assert [m.text for m in ledger.messages(f"cron:{run.id}")][1:] == [DONE]
+    assert ledger.count(t.inbound, t.inbound.c.source == "report") == 1
+    assert len(stub.requests) == 2
