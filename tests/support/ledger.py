@@ -214,7 +214,7 @@ class Ledger:
     def _story(self) -> str:
         return "; ".join(
             f"{turn.id} {turn.state} {turn.outcome or ''} fence {turn.fence} attempts {turn.attempts}"
-            for turn in self.turns(None)
+            for turn in self.turns(None)[-20:]
         )
 
 

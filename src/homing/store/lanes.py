@@ -365,48 +365,62 @@ def next_claim_end(tx: Tx) -> datetime | None:
     return row[0]
 
 
-def _next_in_free_lane() -> sa.ColumnElement[bool]:
-    """First of its line, in a lane without an open turn: one row a lane, so that a full one hides no other."""
-    before = t.inbound.alias("before")
-    return sa.and_(
-        ~sa.exists().where(t.turn.c.lane_id == t.inbound.c.lane_id, t.turn.c.state != "closed"),
-        ~sa.exists().where(
-            before.c.lane_id == t.inbound.c.lane_id, before.c.line == t.inbound.c.line, before.c.state == "waiting",
-            before.c.n < t.inbound.c.n,
-        ),
-    )  # fmt: skip
+def _first_lanes(
+    tx: Tx, line: str, limit: int, held: Collection[int], *conditions: sa.ColumnElement[bool]
+) -> list[int]:
+    """Name free lanes in which somebody of a line waits and is next, longest first.
+
+    A full lane fills a whole look by itself, so what was seen is left out of the next one. One statement for it all
+    would need a join of the table with itself, and PostgreSQL, as long as it has no statistics, makes that quadratic.
+    """
+    c = t.inbound.c
+    seen, found = list(held), list[int]()
+    busy = sa.exists().where(t.turn.c.lane_id == c.lane_id, t.turn.c.state != "closed")
+    while len(found) < limit:
+        statement = (
+            sa.select(c.lane_id, c.n, c.queued_at)
+            .where(c.line == line, c.state == "waiting", ~busy, *conditions)
+            .order_by(c.n)
+            .limit(limit)
+        )
+        if seen:
+            statement = statement.where(c.lane_id.not_in(seen))
+        rows = tx.rows(statement)
+        first: dict[int, tuple[int, datetime]] = {}
+        for lane_id, n, queued_at in rows:
+            first.setdefault(lane_id, (n, queued_at))
+        found += _next_in_line(tx, line, first)
+        seen += first
+        if len(rows) < limit:
+            break
+    return found[:limit]
 
 
-def _before_machines(tx: Tx) -> sa.ColumnElement[bool]:
-    """A person who is next, as `choose_head` decides: a turn needs a slot of its own kind, so the picker must know."""
-    machine = t.inbound.alias("machine")
-    return ~sa.exists().where(
-        machine.c.lane_id == t.inbound.c.lane_id, machine.c.line == "machines", machine.c.state == "waiting",
-        machine.c.n < t.inbound.c.n, machine.c.queued_at <= tx.now() - OVERTAKEN_FOR,
-    )  # fmt: skip
-
-
-def _before_people(tx: Tx) -> sa.ColumnElement[bool]:
-    """A machine that is next: no person stands there, or it was overtaken for too long."""
-    person = t.inbound.alias("person")
-    stands = sa.exists().where(
-        person.c.lane_id == t.inbound.c.lane_id, person.c.line == "people", person.c.state == "waiting"
+def _next_in_line(tx: Tx, line: str, first: Mapping[int, tuple[int, datetime]]) -> list[int]:
+    """Leave out lanes whose head will be of the other line, as `choose_head` decides: it needs a slot of its own."""
+    c = t.inbound.c
+    other = "machines" if line == "people" else "people"
+    rows = tx.rows(
+        sa.select(c.lane_id, sa.func.min(c.n), sa.func.min(c.queued_at))
+        .where(c.lane_id.in_(list(first)), c.line == other, c.state == "waiting")
+        .group_by(c.lane_id)
     )
-    overtaken = t.inbound.c.queued_at <= tx.now() - OVERTAKEN_FOR
-    return sa.or_(~stands, sa.and_(overtaken, ~stands.where(person.c.n < t.inbound.c.n)))
+    rivals: dict[int, tuple[int, datetime]] = {lane_id: (n, queued_at) for lane_id, n, queued_at in rows}
+    old = tx.now() - OVERTAKEN_FOR
+
+    def goes(lane_id: int) -> bool:
+        if lane_id not in rivals:
+            return True
+        person, machine = (first, rivals) if line == "people" else (rivals, first)
+        overtaken = machine[lane_id][0] < person[lane_id][0] and machine[lane_id][1] <= old
+        return overtaken == (line == "machines")
+
+    return [lane_id for lane_id in first if goes(lane_id)]
 
 
 def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
     """Name free lanes in which a person waits and is next, longest first. A hint: opening decides."""
-    statement = (
-        sa.select(t.inbound.c.lane_id)
-        .where(t.inbound.c.line == "people", t.inbound.c.state == "waiting", _next_in_free_lane(), _before_machines(tx))
-        .order_by(t.inbound.c.n)
-        .limit(limit)
-    )
-    if held:
-        statement = statement.where(t.inbound.c.lane_id.not_in(list(held)))
-    return list(dict.fromkeys(lane_id for (lane_id,) in tx.rows(statement)))
+    return _first_lanes(tx, "people", limit, held)
 
 
 def pick_machines(
@@ -423,21 +437,7 @@ def pick_machines(
     for user_id in sorted(users, key=lambda user_id: (running.get(user_id, 0), users[user_id])):
         if len(lines) == limit:
             break
-        statement = (
-            sa.select(t.inbound.c.lane_id)
-            .where(
-                t.inbound.c.line == "machines",
-                t.inbound.c.state == "waiting",
-                t.inbound.c.user_id == user_id,
-                _next_in_free_lane(),
-                _before_people(tx),
-            )
-            .order_by(t.inbound.c.n)
-            .limit(limit)
-        )
-        if held:
-            statement = statement.where(t.inbound.c.lane_id.not_in(list(held)))
-        lanes = list(dict.fromkeys(lane_id for (lane_id,) in tx.rows(statement)))
+        lanes = _first_lanes(tx, "machines", limit, held, t.inbound.c.user_id == user_id)
         if lanes:
             lines[user_id] = lanes
     return _deal(lines, running, limit)

@@ -1,0 +1,74 @@
+"""An engine goes on: a machine that breaks, by whatever bug, says so and begins again."""
+
+import asyncio
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from homing.engine.scheduler import Scheduler
+from homing.settings import load
+from homing.wiring import Homing, make_engine, prepare, running, wire
+from support.ledger import CHAT, Ledger
+from support.rooms import Room
+
+
+class Stumbling(Scheduler):
+    """A scheduler with a bug that shows once."""
+
+    def __init__(self, homing: Homing) -> None:
+        super().__init__(homing.store, homing.house, homing.clock)
+        self.again = asyncio.Event()
+        self.starts = 0
+
+    async def run(self) -> None:
+        self.starts += 1
+        if self.starts == 1:
+            raise ZeroDivisionError("a bug")
+        self.again.set()
+        await asyncio.Event().wait()
+
+
+def open_homing(folder: Path) -> Homing:
+    homing = wire(load({"HOMING_HOME": str(folder), "HOMING_MODEL": "offline", "HOMING_TIMEZONE": "UTC"}))
+    prepare(homing)
+    return homing
+
+
+async def test_a_machine_that_breaks_begins_again(tmp_path: Path) -> None:
+    homing = open_homing(tmp_path)
+    stumbling = Stumbling(homing)
+    async with running(homing, replace(make_engine(homing), scheduler=stumbling)), asyncio.timeout(20):
+        await stumbling.again.wait()
+    await homing.store.close()
+    assert stumbling.starts == 2
+
+
+async def test_a_renewal_that_breaks_loses_no_turn(room: Room) -> None:
+    """Whatever the database says to one renewal, the next one is made."""
+    broken: list[str] = []
+
+    def stumble(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if re.match("UPDATE turn SET claimed_until", statement) and not broken:
+            broken.append(statement)
+            raise ZeroDivisionError("a bug")
+
+    room = Room(room.store, claim_seconds=1.5)
+    room.model.reply("slowly", hold="answer")
+    event.listen(room.store.engine, "before_cursor_execute", stumble)
+    room.ledger.say("hello")
+    async with room.running():
+        room.ring()
+        await room.until(lambda: broken, "a renewal breaks")
+        first = _claimed_until(room.ledger)
+        await room.until(lambda: _claimed_until(room.ledger) > first, "a later renewal is made")
+        room.model.release("answer")
+        await room.until_closed(1)
+    assert (room.ledger.turn().fence, room.ledger.texts(CHAT)) == (1, ["hello", "slowly"])
+
+
+def _claimed_until(ledger: Ledger) -> int:
+    return ledger.write(lambda tx: tx.rows(sa.text("select coalesce(max(claimed_until), 0) from turn"))[0][0])
