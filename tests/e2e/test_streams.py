@@ -167,11 +167,14 @@ async def test_the_stream_of_a_user_works_over_the_wire_and_between_processes(
             listener = Listener(response.aiter_bytes())
             hello = await listener.next()
             assert hello.data["resumed"] is False
-            await asyncio.sleep(0.5)
             said: dict[str, Any] = {"session_key": KEY, "turn_id": "turn_x", "attempt": 1, "n": 1, "text": "Hel",
                                     "whole": True}  # fmt: skip
-            world.store.bell.say([f"user:{OWNER}", "session:1"], {"event": "text", "data": said})
-            assert (await listener.next("text")).data == said
+            heard = asyncio.create_task(listener.next("text"))
+            while not heard.done():
+                # Words are live only: those said before the server listens are lost.
+                world.store.bell.say([f"user:{OWNER}", "session:1"], {"event": "text", "data": said})
+                await asyncio.wait([heard], timeout=0.1)
+            assert heard.result().data == said
             sent = await http.post(f"/api/sessions/{KEY}/messages", json={"text": "hi"})
             assert sent.status_code == 202
             state = await listener.next("session")

@@ -189,8 +189,9 @@ async def test_many_listeners_look_together(studio: Studio) -> None:
         return await read(work)
 
     studio.world.store.read = counted  # type: ignore[method-assign] # counts, and changes nothing
+    await studio.say("zero")
+    await asyncio.gather(*(listener.next("session") for listener in listeners))
     waiting = [asyncio.create_task(listener.next("message")) for listener in listeners]
-    await asyncio.sleep(0.1)
     looks = 0
     await studio.say("one")
     told = await asyncio.gather(*waiting)
@@ -312,7 +313,7 @@ async def test_a_lost_ring_costs_time_and_nothing_else(studio: Studio) -> None:
 async def test_all_streams_end_at_once_when_the_process_stops(studio: Studio) -> None:
     listeners = [await studio.listen(), await studio.listen_to_all()]
     waiting = [asyncio.create_task(listener.rest()) for listener in listeners]
-    await asyncio.sleep(0.05)
+    await studio.say("the last thing")
     studio.streams.leave()
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting)
