@@ -17,6 +17,7 @@ FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--lang=en-GB",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
@@ -53,9 +54,10 @@ class Window:
 
     def sign_in(self) -> None:
         """Sign in by the owner's token, without a page."""
+        url = self._house.url
         answer = self._context.request.post(
-            f"{self._house.url}/api/auth/sign-in", data={"token": self._house.token}, headers={"Origin": self._house.url}
-        )  # fmt: skip
+            f"{url}/api/auth/sign-in", data={"token": self._house.token}, headers={"Origin": url}
+        )
         assert answer.ok, answer.text()
 
     def open(self, path: str) -> Page:

@@ -28,7 +28,9 @@ class House:
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = folder / "up.log"
-        self._model = {"HOMING_MODEL": "openai-chat:stub", **stub.environment()} if stub else {"HOMING_MODEL": "offline"}
+        self._model = (
+            {"HOMING_MODEL": "openai-chat:stub", **stub.environment()} if stub else {"HOMING_MODEL": "offline"}
+        )
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -81,7 +83,8 @@ class House:
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Ask the API as the owner; a refusal is an error of the test."""
-        request = Request(f"{self.url}/api{path}", method=method, data=json.dumps(body).encode() if body is not None else None)  # fmt: skip
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.url}/api{path}", method=method, data=data)
         request.add_header("Authorization", f"Bearer {self.token}")
         request.add_header("Content-Type", "application/json")
         try:
