@@ -10,7 +10,7 @@ import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { useTitle } from "../parts/useTitle";
-import { doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
+import { attentionOf, doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
 import { Relative, Stamp, Zone } from "../time/Time";
@@ -79,7 +79,7 @@ function Whole({ job }: { job: Job }) {
 function Head({ job }: { job: Job }) {
   const { pause, resume, runNow } = useJobActions();
   const mine = job.kind !== "system";
-  const { active_run_id: active, disabled_reason: reason, last_error: lastError, consecutive_failures: failures } = job.state;
+  const { active_run_id: active, consecutive_failures: failures } = job.state;
   return (
     <header>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -116,7 +116,7 @@ function Head({ job }: { job: Job }) {
       )}
       {job.status === "attention" && (
         <p role="alert" className="mt-3 rounded-md bg-bad-tint px-3 py-2 text-bad">
-          {reason ?? lastError ?? "Its last run needs a look."}
+          {attentionOf(job)}
           {failures > 1 && ` ${plural(failures, "failure")} in a row.`}
         </p>
       )}

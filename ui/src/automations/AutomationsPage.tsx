@@ -12,7 +12,7 @@ import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
 import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
-import { jobStatusWord, runStateWord, standsOf, titleOf } from "../parts/words";
+import { attentionOf, jobStatusWord, runStateWord, standsOf, titleOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -124,7 +124,7 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
           </Link>
         </p>
         <p className="text-[0.9rem] text-mute">{job.words}</p>
-        {job.status === "attention" && (job.state.disabled_reason || job.state.last_error) && <p className="text-[0.9rem] text-bad">{job.state.disabled_reason ?? job.state.last_error}</p>}
+        {job.status === "attention" && <p className="text-[0.9rem] text-bad">{attentionOf(job)}</p>}
       </div>
       <div className="col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:px-3">
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />

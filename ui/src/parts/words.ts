@@ -8,6 +8,9 @@ export function standsOf(job: Job): string {
   return jobStatusWord[job.status];
 }
 
+/** Why it needs somebody: disabled by us, failed, or else what it said did not arrive. */
+export const attentionOf = (job: Job) => job.state.disabled_reason ?? job.state.last_error ?? "A message of it could not be delivered.";
+
 export const runStateWord: Record<RunState, string> = {
   queued: "Waiting",
   running: "Running",

@@ -65,9 +65,7 @@ function Whole({ run }: { run: Run }) {
       </div>
       {run.error && (
         <Part title="What went wrong">
-          <pre className="max-h-80 overflow-auto rounded-md bg-bad-tint px-4 py-3 font-mono text-[0.87rem] whitespace-pre-wrap text-bad" tabIndex={0} aria-label="Error">
-            {run.error}
-          </pre>
+          <WentWrong error={run.error} />
         </Part>
       )}
       {run.opening_seq !== null && (
@@ -122,6 +120,24 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
       <h2 className="mb-2">{title}</h2>
       {children}
     </section>
+  );
+}
+
+/** The last line of a long story says what happened; the rest is for whoever mends it. */
+function WentWrong({ error }: { error: string }) {
+  const lines = error.trim().split("\n");
+  return (
+    <>
+      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{lines.at(-1)}</p>
+      {lines.length > 1 && (
+        <details className="mt-2 text-[0.93rem]">
+          <summary className="text-mute hover:text-ink">The whole story</summary>
+          <pre className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Error">
+            {error}
+          </pre>
+        </details>
+      )}
+    </>
   );
 }
 
