@@ -21,7 +21,8 @@ from torture.stage import TOKEN, USERS, Kind, Stage, set_stage
 SETTLE_SECONDS = 300.0
 # An attempt that was lost with its process is made again after 45 s.
 STILL_SECONDS = 90.0
-_CROWD = 40
+# So much may wait before nobody asks for more.
+_CROWD = {"waiting inbounds": 40, "pending deliveries": 150}
 _WATCH_SECONDS = 0.3
 # All that may still move once nobody asks for anything.
 _MOVING = {
@@ -31,7 +32,6 @@ _MOVING = {
     "pending deliveries": "select count(*) from delivery where state = 'pending'",
     "jobs that come due": "select count(*) from job where next_run_at is not null",
 }
-_WAITING = (_MOVING["waiting inbounds"], _MOVING["pending deliveries"])
 _NEVER = {
     "two_turns_at_once": "select lane_id from turn where state <> 'closed' group by lane_id having count(*) > 1",
     "two_active_runs": (
@@ -98,10 +98,6 @@ async def _invite(stage: Stage, owner: Door, seed: int) -> list[Person]:
         assert token is not None, "the door did not open; see the logs"
         assert token.status == 201, token
         person = Person(name=name, door=Door(stage.door, token.body["token"]), dice=random.Random(f"{name} {seed}"))
-        hook = await person.door.ask("POST", "/api/webhooks", {"url": f"{stage.receiver}/hook/{name}"})
-        assert hook is not None
-        assert hook.status == 201, hook
-        person.webhook = hook.body["address"]
         await open_session(stage, person)
         people.append(person)
     return people
@@ -111,7 +107,8 @@ async def _watch(stage: Stage, stop: asyncio.Event) -> None:
     """Look at what no final state can show any more, and at how much waits."""
     while not stop.is_set():
         with suppress(Exception):
-            stage.crowded = max([(await asyncio.to_thread(stage.ask, sql))[0][0] for sql in _WAITING]) > _CROWD
+            waiting = {name: (await asyncio.to_thread(stage.ask, _MOVING[name]))[0][0] for name in _CROWD}
+            stage.crowded = any(waiting[name] > most for name, most in _CROWD.items())
         for rule, statement in _NEVER.items():
             try:
                 for (found,) in await asyncio.to_thread(stage.ask, statement):

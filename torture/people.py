@@ -19,12 +19,11 @@ LONGEST = 25
 
 @dataclass(kw_only=True, eq=False)
 class Person:
-    """A user with their door, conversations and webhook."""
+    """A user with their door, conversations and jobs."""
 
     name: str
     door: Door
     dice: random.Random
-    webhook: str | None = None
     sessions: list[str] = field(default_factory=list[str])
     jobs: list[str] = field(default_factory=list[str])
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -61,9 +60,12 @@ async def open_session(stage: Stage, person: Person) -> None:
     made = await person.door.ask("POST", "/api/sessions", {"key": key})
     if made is None or made.status != 201:
         return
-    if person.webhook and person.dice.random() < 0.6:
-        addresses = {"addresses": [key, person.webhook]}
-        await person.door.ask("PATCH", f"/api/sessions/{key}", addresses)
+    if person.dice.random() < 0.6:
+        # One of its own: letters to an address stand in line, and here some are made to wait for a long time.
+        hook = await person.door.ask("POST", "/api/webhooks", {"url": f"{stage.receiver}/hook/{person.name}/{key[4:]}"})
+        if hook is not None and hook.status == 201:
+            addresses = {"addresses": [key, hook.body["address"]]}
+            await person.door.ask("PATCH", f"/api/sessions/{key}", addresses)
     person.sessions = [*person.sessions[-2:], key]
 
 

@@ -7,6 +7,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Protocol
+
+import structlog
 
 from homing.agent.choice import choose
 from homing.agent.models import Models
@@ -27,6 +30,10 @@ from homing.operations.desk import House
 from homing.settings import Settings
 from homing.store import Store, Tx, people, schema
 from homing.tools.toolbox import toolbox
+
+log = structlog.get_logger(__name__)
+
+_PAUSE_SECONDS = 1.0
 
 MAIN_AGENT = Agent(
     id="main",
@@ -126,15 +133,29 @@ def make_channels(homing: Homing) -> dict[str, Channel]:
     return channels
 
 
+class Machine(Protocol):
+    """What runs until it is cancelled."""
+
+    async def run(self) -> None: ...
+
+
+async def _tend(machine: Machine) -> None:
+    """Run a machine; one that breaks says so and begins again, for a process that only looks alive helps nobody."""
+    while True:
+        try:
+            await machine.run()
+        except Exception:  # the rim: whatever it was, the rows are as they were after the last commit
+            log.exception("a machine broke", action="machine_broke", machine=type(machine).__name__)
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
 @asynccontextmanager
 async def running(homing: Homing, engine: Engine) -> AsyncGenerator[None]:
     """Run the machines for as long as the block lasts; then finish turns or hand them back."""
     await homing.store.bell.open()
     await engine.sweeper.beat()
-    machines = [engine.runner.run(), engine.courier.run(), engine.sweeper.run()]
-    if engine.scheduler is not None:
-        machines.append(engine.scheduler.run())
-    tasks = [asyncio.create_task(machine) for machine in machines]
+    machines = [engine.runner, engine.courier, engine.sweeper, engine.scheduler]
+    tasks = [asyncio.create_task(_tend(machine)) for machine in machines if machine is not None]
     try:
         yield
     finally:

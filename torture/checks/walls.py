@@ -47,7 +47,7 @@ def shown_to_one_user(evidence: Evidence) -> Iterator[Violation]:
         if len(users) > 1:
             yield broken("foreign_words", f"call {call.number} shows a model the words of {', '.join(sorted(users))}")
     for letter in evidence.letters:
-        user = letter.path.rpartition("/")[2]
+        user = letter.path.removeprefix("/hook/").partition("/")[0]
         session = str(letter.event.get("data", {}).get("session_key", ""))
         if not session.startswith(f"web:{user}-"):
             yield broken("foreign_words", f"letter {letter.number} about {session} went to {user}")

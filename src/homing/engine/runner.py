@@ -173,6 +173,9 @@ class Runner:
             except (NotReady, TimeoutError):
                 log.warning("claims could not be renewed", action="renew_failed", claims=len(claims))
                 continue
+            except Exception:  # the rim: without this guard every turn of this worker would be lost, and nobody told
+                log.exception("claims could not be renewed", action="renew_failed", claims=len(claims))
+                continue
             mine = {turn.id: turn for turn in turns}
             for turn_id, claim in claims.items():
                 turn = mine.get(turn_id)
@@ -207,20 +210,25 @@ class Runner:
 
 def pick(tx: Tx, people: int, machines: int, held: Collection[int], after: str = "") -> Picked:
     """Name lanes worth a try for free slots: first turns to take up, then those who wait."""
-    stale = [(lane_id, line) for lane_id, line in lanes.stale_lanes(tx, people + machines + len(held))
-             if lane_id not in held]  # fmt: skip
-    first = {line: [lane_id for lane_id, of in stale if of == line] for line in ("people", "machines")}
-    waiting_people = lanes.pick_people(tx, people, held) if people else []
+    seen = lanes.glance(tx)
+    first: dict[str, list[int]] = {"people": [], "machines": []}
+    if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
+        for lane_id, line in lanes.stale_lanes(tx, people + machines + len(held)):
+            if lane_id not in held:
+                first[line].append(lane_id)
+    waiting_people: list[int] = []
+    if people and seen.people:
+        waiting_people = lanes.pick_people(tx, people, held, alone=not seen.machines)
     waiting_machines: list[int] = []
-    if machines:
-        users = lanes.waiting_users(tx, after)
-        waiting_machines = lanes.pick_machines(tx, machines, lanes.running_by_user(tx), held, users=users)
+    if machines and seen.machines:
+        users, running = lanes.waiting_users(tx, after), lanes.running_by_user(tx)
+        waiting_machines = lanes.pick_machines(tx, machines, running, held, users=users, alone=not seen.people)
         after = [*users][-1] if len(users) == lanes.USERS else ""
     return Picked(
         people=(first["people"] + waiting_people)[:people],
         machines=(first["machines"] + waiting_machines)[:machines],
-        waiting=lanes.anything_waits(tx),
-        next_claim_end=lanes.next_claim_end(tx),
+        waiting=seen.people or seen.machines,
+        next_claim_end=seen.next_claim_end,
         now=tx.now(),
         after=after,
     )

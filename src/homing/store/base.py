@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 
 from homing.model.clock import Clock
-from homing.model.errors import Broken, Invalid, NotReady
+from homing.model.errors import Invalid, NotReady
 from homing.store.bell import Bell, LocalBell
 
 T = TypeVar("T")
@@ -33,6 +33,12 @@ _PG_CONNECTIONS = 12
 _PG_IDLE_SECONDS = 5
 # deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
 _LOOK_AGAIN = {"40P01", "40001", "55P03"}
+# What a server says that was the first until a moment ago, and is not any more.
+_READ_ONLY = "25006"
+
+
+class LookAgain(Exception):
+    """A transaction found, once it had its locks, another world than it planned for: `Store.write` runs it anew."""
 
 
 def columns(row: Row) -> dict[str, Any]:
@@ -139,12 +145,14 @@ class Store:
                     tx = Tx(connection, self.clock)
                     result = work(tx)
                 return result, tx.bells
+            except LookAgain:
+                continue
             except exc.DBAPIError as error:
                 if not _means_look_again(error) or attempt == _TRIES:
                     raise _named(error) from error
                 # A refusal by the lock manager means: look again, after the other has gone on.
                 threading.Event().wait(0.005 * attempt)
-        raise Broken("unreachable")
+        raise NotReady("Too many others change the same thing at this moment; try again.")
 
     def _read(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
         # One look at one state: PostgreSQL needs to be told; SQLite must not ask for the write lock.
@@ -193,8 +201,9 @@ def _means_look_again(error: exc.DBAPIError) -> bool:
 
 
 def _named(error: exc.DBAPIError) -> Exception:
-    """A database that cannot be reached is somebody's to start, not a bug."""
-    if isinstance(error, exc.OperationalError) or error.connection_invalidated:
+    """A database that cannot be reached, or only read just now, is somebody's to start, not a bug."""
+    away = isinstance(error, exc.OperationalError) or error.connection_invalidated
+    if away or getattr(error.orig, "sqlstate", None) == _READ_ONLY:
         return NotReady(f"The database did not answer: {str(error.orig).strip().splitlines()[0]}")
     return error
 

@@ -56,7 +56,7 @@ async def test_a_renewal_that_breaks_loses_no_turn(room: Room) -> None:
             broken.append(statement)
             raise ZeroDivisionError("a bug")
 
-    room = Room(room.store, claim_seconds=1.5)
+    room = Room(room.store, claim_seconds=9)
     room.model.reply("slowly", hold="answer")
     event.listen(room.store.engine, "before_cursor_execute", stumble)
     room.ledger.say("hello")
