@@ -20,7 +20,7 @@ PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 
 BUILT      := $(PAGE)
 endif
 
-.PHONY: setup up page test check lock lock-fresh bench torture weigh clean
+.PHONY: setup up page test check screenshots lock lock-fresh bench torture weigh clean
 
 setup: $(READY)
 
@@ -55,6 +55,10 @@ check: setup lock-fresh
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+
+# A picture of every page, in light, dark and on a phone, into docs/images. Look at them before you commit them.
+screenshots: setup $(BUILT)
+	PYTHONPATH=tests $(BIN)/python -m e2e.page.screenshots
 
 lock: setup
 	$(BIN)/$(LOCK) --output-file requirements.lock

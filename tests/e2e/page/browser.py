@@ -17,7 +17,6 @@ FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
-    "--lang=en-GB",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",

@@ -72,7 +72,7 @@ def furnish(house: House, stub: StubModelServer, receiver: WebhookReceiver) -> F
     stub.fail(401, times=99, match="supplier's portal", message="The API key was refused. It may have been revoked.")
     _make_watch(house, receiver)
     failing = house.job(
-        "web:watch", "every 6 hours", "Read the orders in the supplier's portal", name="supplier orders"
+        "web:watch", "every weekday at 7:30", "Read the orders in the supplier's portal", name="supplier orders"
     )
     failed = _run(house, failing["id"])
     return _make_chat(house, failed)
@@ -82,7 +82,7 @@ def _make_watch(house: House, receiver: WebhookReceiver) -> None:
     house.session("web:watch", "Night watch")
     address = house.post("/webhooks", url=receiver.url)["address"]
     house.ask("PATCH", "/sessions/web:watch", {"addresses": ["web:watch", address]})
-    backup = house.job("web:watch", "every 2 hours", "Is last night's backup complete?", name="backup check")
+    backup = house.job("web:watch", "0 */6 * * *", "Is last night's backup complete?", name="backup check")
     for _ in range(6):
         _run(house, backup["id"])
     receiver.answer(410)
