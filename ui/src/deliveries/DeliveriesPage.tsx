@@ -3,14 +3,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
-import { flat, useDeliveries, useMyZone, useStatus } from "../api/queries";
+import { flat, useDeliveries, useMyZone, useSessions, useStatus } from "../api/queries";
 import type { Delivery, DeliveryState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfDelivery } from "../parts/Glyph";
 import { More } from "../parts/More";
 import { useTitle } from "../parts/useTitle";
 import { complain, toast } from "../parts/toasts";
-import { plural } from "../parts/words";
+import { plural, titleOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { Relative, Stamp } from "../time/Time";
 
@@ -27,6 +27,7 @@ export default function DeliveriesPage() {
   const state = tabs.find(([value]) => value === asked)?.[0] ?? "";
   const list = useDeliveries(state);
   const counts = useStatus().data?.deliveries;
+  const titles = new Map(flat(useSessions("").data).map((session) => [session.key, titleOf(session)]));
   const deliveries = flat(list.data).filter((delivery) => state === "" || delivery.state === state);
   return (
     <div className="page">
@@ -57,7 +58,7 @@ export default function DeliveriesPage() {
       )}
       <ul aria-label="Deliveries">
         {deliveries.map((delivery) => (
-          <Row key={delivery.id} delivery={delivery} />
+          <Row key={delivery.id} delivery={delivery} title={titles.get(delivery.session_key) ?? delivery.session_key} />
         ))}
       </ul>
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
@@ -65,7 +66,7 @@ export default function DeliveriesPage() {
   );
 }
 
-function Row({ delivery }: { delivery: Delivery }) {
+function Row({ delivery, title }: { delivery: Delivery; title: string }) {
   const zone = useMyZone();
   const { state, attempts } = delivery;
   return (
@@ -75,7 +76,7 @@ function Row({ delivery }: { delivery: Delivery }) {
         <p className="flex flex-wrap items-baseline gap-x-3">
           <span className="font-semibold [overflow-wrap:anywhere]">{delivery.address}</span>
           <Link to={delivery.seq !== null ? pathTo.message(delivery.session_key, delivery.seq) : pathTo.chat(delivery.session_key)} className="link text-[0.9rem]">
-            {delivery.session_key}
+            {title}
           </Link>
         </p>
         <p className="text-[0.9rem] text-mute">

@@ -59,7 +59,8 @@ function Whole({ run }: { run: Run }) {
         </span>
         {!isOver(run) && <CancelButton run={run} />}
       </header>
-      {run.summary && <p className="mt-2 max-w-[44rem] text-mute">{run.summary}</p>}
+      {/* What was said stands below, whole; a summary is for runs that said nothing here. */}
+      {run.summary && run.opening_seq === null && <p className="mt-2 max-w-[44rem] text-mute">{run.summary}</p>}
       <div className="mt-7">
         <Journey run={run} zone={zone} />
       </div>
