@@ -53,6 +53,8 @@ class Runner:
         self._claim_seconds = settings.claim_seconds
         self._beat = settings.idle_retry_ms / 1000
         self._at_work: dict[int, tuple[str, Claim, asyncio.Task[None]]] = {}
+        # Guards sleep while there is nothing to guard: an idle worker does not wake for them.
+        self._any_work = asyncio.Event()
         self._stopping = False
         self._after = ""
 
@@ -137,6 +139,7 @@ class Runner:
         claim = Claim(worker_id=self.worker_id, clock=self._clock, seconds=self._claim_seconds)
         task = asyncio.create_task(self._work(lane_id, claim))
         self._at_work[lane_id] = (line, claim, task)
+        self._any_work.set()
 
     async def _work(self, lane_id: int, claim: Claim) -> None:
         try:
@@ -152,11 +155,13 @@ class Runner:
             await asyncio.sleep(self._beat)
         finally:
             del self._at_work[lane_id]
+            if not self._at_work:
+                self._any_work.clear()
             self._store.bell.ring_here({"lanes"})
 
     async def _keep_claims(self) -> None:
         """Renew well before claims run out. A claim that is not returned is another's."""
-        while True:
+        while await self._any_work.wait():
             await asyncio.sleep(self._claim_seconds / 3)
             # A turn that was told to stop is not prolonged: if it does not hear, its claim runs out.
             claims = {
@@ -193,7 +198,7 @@ class Runner:
 
     async def _watch_cutoffs(self) -> None:
         """Stop our own turns before their claims can have run out, whatever the database does."""
-        while True:
+        while await self._any_work.wait():
             await asyncio.sleep(self._claim_seconds / 20)
             now = self._clock.monotonic()
             for _, claim, _ in list(self._at_work.values()):

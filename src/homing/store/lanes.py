@@ -342,11 +342,33 @@ def stale_lanes(tx: Tx, limit: int) -> list[tuple[int, str]]:
     return [(lane_id, "people" if source == "person" else "machines") for lane_id, source in rows]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Glance:
+    """Whether a closer look is worth while, and at what."""
+
+    people: bool
+    machines: bool
+    next_claim_end: datetime | None
+
+
+_WAITING = sa.exists().where(t.inbound.c.state == "waiting")
+_GLANCE = sa.select(
+    _WAITING.where(t.inbound.c.line == "people"),
+    _WAITING.where(t.inbound.c.line == "machines"),
+    sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed").scalar_subquery(),
+)
+
+
+def glance(tx: Tx) -> Glance:
+    """Say in one statement whether anybody waits anywhere, and when the next claim runs out, unless it is renewed."""
+    people, machines, claim_end = tx.rows(_GLANCE)[0]
+    return Glance(people=bool(people), machines=bool(machines), next_claim_end=claim_end)
+
+
 def anything_waits(tx: Tx) -> bool:
     """Say whether anybody waits in any lane."""
-    people = sa.exists().where(t.inbound.c.line == "people", t.inbound.c.state == "waiting")
-    machines = sa.exists().where(t.inbound.c.line == "machines", t.inbound.c.state == "waiting")
-    return bool(tx.rows(sa.select(sa.or_(people, machines)))[0][0])
+    seen = glance(tx)
+    return seen.people or seen.machines
 
 
 def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
@@ -361,12 +383,11 @@ def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
 
 def next_claim_end(tx: Tx) -> datetime | None:
     """Tell when the next claim of anybody runs out, unless it is renewed."""
-    row = tx.rows(sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed"))[0]
-    return row[0]
+    return glance(tx).next_claim_end
 
 
 def _first_lanes(
-    tx: Tx, line: str, limit: int, held: Collection[int], *conditions: sa.ColumnElement[bool]
+    tx: Tx, line: str, limit: int, held: Collection[int], *conditions: sa.ColumnElement[bool], alone: bool
 ) -> list[int]:
     """Name free lanes in which somebody of a line waits and is next, longest first.
 
@@ -389,7 +410,7 @@ def _first_lanes(
         first: dict[int, tuple[int, datetime]] = {}
         for lane_id, n, queued_at in rows:
             first.setdefault(lane_id, (n, queued_at))
-        found += _next_in_line(tx, line, first)
+        found += first if alone else _next_in_line(tx, line, first)
         seen += first
         if len(rows) < limit:
             break
@@ -418,9 +439,12 @@ def _next_in_line(tx: Tx, line: str, first: Mapping[int, tuple[int, datetime]]) 
     return [lane_id for lane_id in first if goes(lane_id)]
 
 
-def pick_people(tx: Tx, limit: int, held: Collection[int] = ()) -> list[int]:
-    """Name free lanes in which a person waits and is next, longest first. A hint: opening decides."""
-    return _first_lanes(tx, "people", limit, held)
+def pick_people(tx: Tx, limit: int, held: Collection[int] = (), *, alone: bool = False) -> list[int]:
+    """Name free lanes in which a person waits and is next, longest first. A hint: opening decides.
+
+    With `alone` no machine waits anywhere, so that nobody else can be next.
+    """
+    return _first_lanes(tx, "people", limit, held, alone=alone)
 
 
 def pick_machines(
@@ -430,6 +454,7 @@ def pick_machines(
     held: Collection[int] = (),
     *,
     users: Mapping[str, int] | None = None,
+    alone: bool = False,
 ) -> list[int]:
     """Name free lanes in which runs and their like wait: users with the fewest running first, then by arrival."""
     users = waiting_users(tx) if users is None else users
@@ -437,7 +462,7 @@ def pick_machines(
     for user_id in sorted(users, key=lambda user_id: (running.get(user_id, 0), users[user_id])):
         if len(lines) == limit:
             break
-        lanes = _first_lanes(tx, "machines", limit, held, t.inbound.c.user_id == user_id)
+        lanes = _first_lanes(tx, "machines", limit, held, t.inbound.c.user_id == user_id, alone=alone)
         if lanes:
             lines[user_id] = lanes
     return _deal(lines, running, limit)
