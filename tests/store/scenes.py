@@ -153,7 +153,7 @@ def race(stores: list[Store], work: Callable[[Store, int], T]) -> list[T]:
     gate = threading.Barrier(len(stores))
 
     def run(number: int) -> T:
-        gate.wait()
+        gate.wait(60)
         return work(stores[number], number)
 
     with ThreadPoolExecutor(len(stores)) as pool:

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 from homing.model.clock import SystemClock
 from homing.model.errors import Invalid, NotReady
 from homing.operations.desk import House
-from homing.store import Store, Tx, jobs, lanes, sessions
+from homing.store import LookAgain, Store, Tx, jobs, lanes, sessions
 from homing.store import tables as t
 from homing.store.base import read_url
 from homing.testing import FakeClock
@@ -92,7 +92,7 @@ async def test_a_look_sees_one_state_however_long_it_takes(store: Store) -> None
 
 
 async def test_a_look_cannot_write_for_good(store: Store) -> None:
-    with contextlib.suppress(exc.DBAPIError):  # PostgreSQL says so at once
+    with contextlib.suppress(exc.DBAPIError, NotReady):  # PostgreSQL says so at once
         await store.read(add_session)
     assert count(store, "session") == 0
 
@@ -227,3 +227,24 @@ def test_instants_are_exact_to_the_microsecond_and_one_a_transaction(store: Stor
         return job.next_run_at, tx.now() is first
 
     assert store.write_now(work) == (exact, True)
+
+
+def test_who_finds_another_world_under_its_locks_looks_again_but_not_for_ever(store: Store) -> None:
+    tries: list[int] = []
+
+    def work(tx: Tx) -> int:
+        add_session(tx, f"web:{len(tries)}")
+        tries.append(1)
+        if len(tries) < 3:
+            raise LookAgain
+        return len(tries)
+
+    assert store.write_now(work) == 3
+    # What was written in vain is gone.
+    assert count(store, "session") == 1
+
+    def never(_: Tx) -> None:
+        raise LookAgain
+
+    with pytest.raises(NotReady):
+        store.write_now(never)

@@ -20,7 +20,7 @@ from homing.model.messages import Kind, Message, NewMessage
 from homing.model.runs import RunState
 from homing.model.sessions import Session
 from homing.model.turns import Turn
-from homing.operations.desk import House, lane_of
+from homing.operations.desk import House, lane_of, unified_lanes
 from homing.store import Tx, deliveries, jobs, lanes, messages, runs, sessions
 from homing.store.deliveries import NewOutbound
 from homing.store.lanes import Closed, NewInbound
@@ -75,7 +75,7 @@ class _Scene:
 
 def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
     """Close held turns; say for each whether it was still ours."""
-    scenes = _lock(tx, endings)
+    scenes = _lock(tx, endings, house)
     written = [scene for scene in scenes if not scene.silent]
     seqs, marks = sessions.say(
         tx,
@@ -131,7 +131,7 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
     return ["closed" if id(ending) in ours else "lost" for ending in endings]
 
 
-def _lock(tx: Tx, endings: Sequence[Ending]) -> list[_Scene]:
+def _lock(tx: Tx, endings: Sequence[Ending], house: House) -> list[_Scene]:
     # A zombie of this very process may ask beside the turn's owner: only the newest fence can be the right one.
     turns = {ending.opened.turn.id: ending for ending in sorted(endings, key=lambda ending: ending.fence)}
     job_ids = {e.opened.turn.job_id for e in endings if e.opened.turn.job_id and e.opened.turn.run_id}
@@ -141,8 +141,10 @@ def _lock(tx: Tx, endings: Sequence[Ending]) -> list[_Scene]:
     session_ids = {i for e in endings for i in (e.opened.turn.lane_id, e.opened.turn.session_id)}
     known = sessions.get_many(tx, session_ids)
     parents = {session.parent_id for session in known.values() if session.parent_id is not None}
-    unified = sessions.unified_of(tx, {e.opened.turn.user_id for e in endings}) if parents else set[int]()
-    sessions.lock(tx, session_ids | parents | unified)
+    # Made before any lock if it is missing: others wait for whoever makes it, and must not wait for us meanwhile.
+    owners = {session.user_id: session.agent_id for session in known.values()}
+    shared = set(unified_lanes(tx, owners).values()) if house.settings.unified_session else set[int]()
+    sessions.lock(tx, session_ids | parents | shared)
     known = sessions.get_many(tx, session_ids | parents)
     held = lanes.hold_many(tx, {turn_id: ending.fence for turn_id, ending in turns.items()})
     scenes: list[_Scene] = []

@@ -71,7 +71,8 @@ def give_heartbeats(tx: Tx, due: Sequence[DueJob], house: House) -> None:
     if not minutes or not wanting:
         return
     now = tx.now()
-    for session_id in set(wanting) - jobs.with_heartbeat(tx, list(wanting)):
+    # In order: two schedulers that wait for each other's new rows must not do so in a ring.
+    for session_id in sorted(set(wanting) - jobs.with_heartbeat(tx, list(wanting))):
         session = sessions.get(tx, session_id)
         user = people.get_user(tx, session.user_id)
         zone = session.timezone or (user.timezone if user else None) or house.settings.timezone

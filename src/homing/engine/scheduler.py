@@ -16,7 +16,7 @@ from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
-from homing.operations.desk import House, lane_of
+from homing.operations.desk import House, lane_of, unified_lanes
 from homing.operations.firing import Fired, Firing, fire
 from homing.store import Store, Tx, jobs, runs, sessions
 from homing.store.runs import NewRun
@@ -50,6 +50,9 @@ def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
     give_heartbeats(tx, [one.job for one in decided], house)
     firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
     skipping = [one for one in decided if one.verdict.skips]
+    if house.settings.unified_session:
+        # Also for notes about jobs that do not fire: a shared lane is made before any session is locked.
+        unified_lanes(tx, {job.user_id: job.agent_id for job in due})
     fired = fire(
         tx,
         firings,

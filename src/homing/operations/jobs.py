@@ -23,7 +23,7 @@ from homing.operations.shapes.base import Page
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import AddJob, GetJob, ListJobs
 from homing.operations.views import show_job, show_jobs
-from homing.store import job_lists, jobs, sessions
+from homing.store import LookAgain, job_lists, jobs, sessions
 from homing.store.job_lists import JobFilter
 
 
@@ -41,9 +41,9 @@ def add_job(desk: Desk, ask: AddJob) -> JobShape:
     sessions.lock(desk.tx, [session.id])
     if sessions.get(desk.tx, session.id).deleted_at is not None:
         raise NotFound(f"There is no session {session.key}. Make it with add_session.")
-    known = jobs.by_dedupe_key(desk.tx, session.id, ask.dedupe_key) if ask.dedupe_key else None
-    if known is not None:
-        return _upsert(desk, known.id, ask)
+    if ask.dedupe_key and jobs.by_dedupe_key(desk.tx, session.id, ask.dedupe_key) is not None:
+        # Somebody was faster. To change that job it is locked first, and the session, which we hold, after it.
+        raise LookAgain
     if not jobs.has_room(desk.tx, desk.caller.user_id, desk.settings.max_jobs):
         raise Conflict(
             f"You have {desk.settings.max_jobs} automations, the most allowed. Remove one first.", code="quota_reached"

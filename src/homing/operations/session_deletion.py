@@ -5,7 +5,7 @@ from homing.model.jobs import Job
 from homing.operations.desk import Desk
 from homing.operations.removal import withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
-from homing.store import jobs, lanes, sessions
+from homing.store import LookAgain, jobs, lanes, sessions
 
 
 def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
@@ -19,9 +19,8 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
     withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", cancel_running=True, also=lane_ids)
     # Whoever adds a job locks the session first: what is bound now stays all there is.
-    late = {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}
-    if late:
-        raise Conflict("An automation was added meanwhile. Look again, and repeat the deletion.")
+    if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
+        raise LookAgain
     desk.session(ask.session_key)
     lanes.withdraw_all(tx, session.id)
     for turn in lanes.open_turns_of(tx, lane_ids).values():

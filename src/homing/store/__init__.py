@@ -5,6 +5,6 @@ whole or not at all; rows are locked in the order job, session, turn, the rest; 
 leaves.
 """
 
-from homing.store.base import Store, Tx
+from homing.store.base import LookAgain, Store, Tx
 
-__all__ = ["Store", "Tx"]
+__all__ = ["LookAgain", "Store", "Tx"]

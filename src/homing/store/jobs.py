@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from homing.model.jobs import DueJob, Job
 from homing.store import rows as r
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Tx, insert_new
 from homing.store.bulk import Bulk
 
 _DUE_COLUMNS = [
@@ -99,7 +99,10 @@ def revive_or_insert(tx: Tx, values: Mapping[str, Any]) -> None:
         )
     )  # fmt: skip
     if not revived:
-        insert(tx, values)
+        # Another scheduler may just be giving the same session its own: then that one is it.
+        now = tx.now()
+        tx.run(insert_new(tx, t.job).values({**values, "created_at": now, "updated_at": now}))
+        tx.ring("jobs")
 
 
 def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:
