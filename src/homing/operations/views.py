@@ -21,7 +21,8 @@ def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) ->
     """Show jobs with what is active, what did not arrive, and on request their last runs."""
     ids = [job.id for job in found]
     active = runs.active_runs(desk.tx, ids) if ids else {}
-    undelivered = job_lists.undelivered(desk.tx, ids) if ids else set[str]()
+    ran = [job.id for job in found if job.last_run_id is not None]
+    undelivered = job_lists.undelivered(desk.tx, ran) if ran else set[str]()
     last = runs.recent(desk.tx, ids, recent) if recent else {}
     shapes: list[JobShape] = []
     for job in found:

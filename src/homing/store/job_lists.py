@@ -16,18 +16,33 @@ from homing.store.base import Tx
 _LATEST = 200
 
 
-def same_message(tx: Tx, session_id: int, message: str, *, but: str) -> list[str]:
-    """Name other living, enabled jobs that say the same, among those of a session that changed last."""
+def _same_message() -> sa.Select[Any]:
     c = t.job.c
     latest = (
         sa.select(c.id, c.name, c.message, c.enabled, c.removed_at)
-        .where(c.session_id == session_id)
+        .where(c.session_id == sa.bindparam("b_session"))
         .order_by(c.rev.desc())
         .limit(_LATEST)
         .subquery()
     )
-    same = (latest.c.message == message, latest.c.enabled, latest.c.removed_at.is_(None), latest.c.id != but)
-    return [name for (name,) in tx.rows(sa.select(latest.c.name).where(*same).limit(3))]
+    of = latest.c
+    same = (
+        of.message == sa.bindparam("b_message"),
+        of.enabled,
+        of.removed_at.is_(None),
+        of.id != sa.bindparam("b_but"),
+    )
+    return sa.select(of.name).where(*same).limit(3)
+
+
+# Built once: every add asks it.
+_SAME_MESSAGE = _same_message()
+
+
+def same_message(tx: Tx, session_id: int, message: str, *, but: str) -> list[str]:
+    """Name other living, enabled jobs that say the same, among those of a session that changed last."""
+    asked = {"b_session": session_id, "b_message": message, "b_but": but}
+    return [name for (name,) in tx.connection.execute(_SAME_MESSAGE, asked)]
 
 
 def _undelivered() -> sa.ColumnElement[bool]:
