@@ -87,7 +87,7 @@ async def test_what_may_pass_is_worth_another_attempt(how: int) -> None:
     [
         ("7", 7, 7),
         ("99999999999999999999", 3600, 3600),
-        (format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True), 200, 300),
+        ("in five minutes", 200, 300),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
         ("soon", None, None),
     ],
@@ -95,6 +95,9 @@ async def test_what_may_pass_is_worth_another_attempt(how: int) -> None:
 async def test_a_receiver_that_says_when_to_come_back_is_believed(
     retry_after: str, low: float | None, high: float | None
 ) -> None:
+    if retry_after == "in five minutes":
+        # Counted from now: collecting the suite may have been long ago.
+        retry_after = format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True)
     with WebhookReceiver() as receiver:
         receiver.answer(429, headers={"retry-after": retry_after})
         error = await failure(channel_to(receiver.url))
