@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from e2e.page.conftest import OpenWindow
 from e2e.page.house import House
-from homing.testing import Reply, StubModelServer, tool_call
+from homing.testing import Reply, StubModelServer, WebhookReceiver, tool_call
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
 
@@ -120,3 +120,43 @@ def test_after_a_restart_of_the_server_the_page_comes_back_with_what_it_missed(
     expect(page.get_by_role("log").get_by_text("Heard it.")).to_be_visible()
     expect(page.get_by_text("The server is out of reach.")).to_have_count(0)
     expect(page.get_by_role("log").get_by_text("said while you were away")).to_have_count(1)
+
+
+def test_the_composer_says_whether_a_message_is_seen_now_or_next_and_stop_ends_the_answer(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:stop", "Stop")
+    stub.when("a long story", Reply(chunks=["Once upon a time ", "and so on."], hold=True, hold_after_chunks=1))
+    stub.when("something else", "Something else it is.")
+    page = new_window(house).open(f"/chat/{key}")
+    say(page, "a long story")
+    log = page.get_by_role("log")
+    expect(log.get_by_text("Once upon a time")).to_be_visible()
+    expect(page.get_by_text("Your message will be seen in the answer in progress.")).to_be_visible()
+    page.get_by_label("Answer it next").check()
+    expect(page.get_by_text("Your message will be answered next, in a turn of its own.")).to_be_visible()
+    say(page, "something else")
+    expect(log.get_by_text("Will be answered next")).to_be_visible()
+
+    page.get_by_role("button", name="Stop").click()
+    expect(log.get_by_text("Something else it is.")).to_be_visible()
+    outcomes = [message["meta"].get("outcome") for message in house.get(f"/sessions/{key}/messages")["items"]]
+    assert outcomes.count("cancelled") == 1
+
+
+def test_an_undelivered_message_says_so_and_can_be_sent_again(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:undelivered", "Undelivered")
+    stub.when("carry this", "Carried.")
+    with WebhookReceiver() as receiver:
+        receiver.answer(410)
+        address = house.post("/webhooks", url=receiver.url)["address"]
+        house.ask("PATCH", f"/sessions/{key}", {"addresses": [key, address]})
+        page = new_window(house).open(f"/chat/{key}")
+        say(page, "carry this")
+        line = page.get_by_role("log").locator("[data-seq]").filter(has_text="Carried.")
+        expect(line).to_contain_text("The receiver answered 410.")
+        line.get_by_role("button").filter(has_text="Retry").click()
+        expect(line).not_to_contain_text("The receiver answered 410.")
+        receiver.wait_for_requests(2, timeout=60)
