@@ -23,7 +23,9 @@ from homing.model.sessions import Session
 from homing.operations.desk import House, unified_lanes
 from homing.operations.jobs import add_job as add_job_at_desk
 from homing.operations.runs import run_job
+from homing.operations.session_deletion import delete_session
 from homing.operations.shapes.job_asks import AddJob, JobRef
+from homing.operations.shapes.session_asks import DeleteSession
 from homing.settings import load
 from homing.store import Store, Tx, deliveries, jobs, lanes, memories, people, runs, sessions, upkeep
 from homing.store import tables as t
@@ -584,3 +586,35 @@ def test_two_schedulers_give_a_session_one_heartbeat(database: str) -> None:
         assert trouble.deadlocks == trouble.refused == 0
         assert count(stores[0], "job where kind = 'system'") == 4
         assert count(stores[0], "inbound where line = 'note'") == 32
+
+
+def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database: str, house: House) -> None:
+    rounds, alone = 8, 6
+    with many_stores(database, 3) as stores, watched(stores) as trouble:
+
+        def furnish(tx: Tx, key: str) -> list[Opened]:
+            session = add_session(tx, key)
+            for n in range(alone):
+                add_job(tx, session, f"{key[4:]}_{n}", isolated=True)
+            person_says(tx, session, "hello")
+            tick(tx, house)
+            waiting = tx.rows(sa.select(t.inbound.c.lane_id).where(t.inbound.c.turn_id.is_(None)))
+            found = open_lanes(tx, [(lane_id, claim("worker")) for (lane_id,) in waiting], house)
+            return [one for one in found if isinstance(one, Opened)]
+
+        for n in range(rounds):
+            key = f"web:{n}"
+            turn_ids = [one.turn.id for one in do(stores[0], furnish, key)]
+            assert len(turn_ids) == alone + 1
+
+            def work(store: Store, number: int, key: str = key, turn_ids: list[str] = turn_ids) -> None:
+                if number == 0:
+                    ask = DeleteSession(session_key=key, delete_automations=True)
+                    store.write_now(lambda tx: delete_session(desk(tx, house), ask))
+                    return
+                for _ in range(8):
+                    store.write_now(lambda tx: lanes.renew(tx, "worker", turn_ids, tx.now()))
+
+            race(stores, work)
+        assert trouble.deadlocks == 0
+        assert count(stores[0], "turn where cancel_reason = 'session_deleted'") == rounds * (alone + 1)

@@ -66,7 +66,7 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
     if not changed:
         return show_job(desk, job)
     if not columns["enabled"] and job.enabled:
-        withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+        withdraw_runs(desk.tx, [job.id], reason="disabled")
     if columns["enabled"] and not job.enabled:
         changed |= _FORGIVEN
     changed_job = write_change(desk, job, changed, change=_named(job, changed))
@@ -158,7 +158,7 @@ def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) ->
     same = job.disabled_by == "person" and (job.disabled_reason, job.disabled_until) == (reason, ends)
     if same or job.disabled_by == "done":
         return show_job(desk, job)
-    withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+    withdraw_runs(desk.tx, [job.id], reason="disabled")
     return show_job(desk, write_change(desk, job, asleep(reason, ends), change="disabled"))
 
 

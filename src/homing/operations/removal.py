@@ -20,8 +20,9 @@ def remove_job(desk: Desk, ask: JobRef) -> JobShape:
 
 def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
     """Remove a locked job. The very turn that asks for it may finish."""
-    spared = desk.caller.turn.id if desk.caller.turn else None
-    withdraw_runs(desk.tx, [job.id], reason="removed", cancel_running=True, spared_turn_id=spared)
+    spared = desk.caller.turn.id if desk.caller.turn else ""
+    running = withdraw_runs(desk.tx, [job.id], reason="removed")
+    lanes.request_cancels(desk.tx, running - {spared}, "removed")
     sessions.lock(desk.tx, [job.session_id])
     rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
     undo = {"change": "removed", "revision": job.revision + 1, "before": frozen(columns_of(job))}
@@ -37,23 +38,15 @@ def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
     return removed
 
 
-def withdraw_runs(
-    tx: Tx,
-    job_ids: Collection[str],
-    *,
-    reason: str,
-    cancel_running: bool,
-    spared_turn_id: str | None = None,
-    also: Collection[int] = (),
-) -> None:
-    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); ask running ones to stop where wanted.
+def withdraw_runs(tx: Tx, job_ids: Collection[str], *, reason: str, also: Collection[int] = ()) -> set[str]:
+    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); name the turns of those that run.
 
     `also` names sessions that the caller needs locked as well: all in one go, for the order of locks.
     """
     active = runs.active_runs(tx, job_ids)
     sessions.lock(tx, {i for run in active.values() for i in (run.session_id, run.lane_id)} | set(also))
     if not active:
-        return
+        return set()
     # Read again under the locks: a queued one may have opened meanwhile.
     active = runs.active_runs(tx, job_ids)
     queued = [run.id for run in active.values() if run.state == "queued"]
@@ -65,7 +58,4 @@ def withdraw_runs(
             tx,
             [Finished(run_id=run.id, state="skipped", reason=reason, rev=marks[run.session_id].rev) for run in gone],
         )
-    if cancel_running:
-        for run in active.values():
-            if run.turn_id is not None and run.turn_id != spared_turn_id:
-                lanes.request_cancel(tx, run.turn_id, reason)
+    return {run.turn_id for run in active.values() if run.turn_id is not None}

@@ -17,15 +17,14 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
         _refuse_blocked(bound)
     jobs.lock(tx, [job.id for job in bound])
     lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
-    withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", cancel_running=True, also=lane_ids)
+    running = withdraw_runs(tx, [job.id for job in bound], reason="session_deleted", also=lane_ids)
     # Whoever adds a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
     desk.session(ask.session_key)
     lanes.withdraw_all(tx, session.id)
-    for turn in lanes.open_turns_of(tx, lane_ids).values():
-        if turn.session_id == session.id:
-            lanes.request_cancel(tx, turn.id, "session_deleted")
+    running |= {turn.id for turn in lanes.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
+    lanes.request_cancels(tx, running, "session_deleted")
     rev = sessions.mark(tx, {session.id: 0})[session.id].rev
     jobs.remove_bound(tx, session.id, rev=rev)
     sessions.delete(tx, session.id)

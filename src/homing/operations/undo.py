@@ -50,7 +50,7 @@ def _restore(desk: Desk, job: Job, before: Mapping[str, Any], more: Mapping[str,
     columns = thawed(before)
     columns |= _next_instant(desk, job, columns)
     if not columns["enabled"] and job.enabled:
-        withdraw_runs(desk.tx, [job.id], reason="disabled", cancel_running=False)
+        withdraw_runs(desk.tx, [job.id], reason="disabled")
     return show_job(desk, write_values(desk, job, {**columns, **more, "undo": None}))
 
 

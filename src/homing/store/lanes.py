@@ -301,6 +301,17 @@ def request_cancel(tx: Tx, turn_id: str, reason: str) -> bool:
     )
 
 
+def request_cancels(tx: Tx, turn_ids: Collection[str], reason: str) -> None:
+    """Ask that several turns be stopped. They are locked by id first, as by everybody who takes more than one."""
+    if not turn_ids:
+        return
+    if tx.postgres:
+        wanted = sa.select(t.turn.c.id).where(t.turn.c.id.in_(list(turn_ids))).order_by(t.turn.c.id)
+        tx.rows(wanted.with_for_update(key_share=True))
+    for turn_id in turn_ids:
+        request_cancel(tx, turn_id, reason)
+
+
 def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None) -> Turn | None:
     """Take up the lane's open turn whose claim ran out, under a new fence. The caller has locked the lane."""
     mine = (t.turn.c.lane_id == lane_id, t.turn.c.state == "running", t.turn.c.claimed_until <= tx.now())
