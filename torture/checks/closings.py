@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torture.checks.violation import Violation, broken
 from torture.evidence import Evidence, Row
 
-_LAID_IN = {"note", "reminder", "report"}
+_LAID_IN = {"note", "reminder", "report", "status"}
 
 
 def every_turn_closes(evidence: Evidence) -> Iterator[Violation]:

@@ -84,7 +84,9 @@ def reports_come_home(evidence: Evidence) -> Iterator[Violation]:
     answered: Counter[str] = Counter()
     for turn in evidence["turn"]:
         session = evidence.sessions[turn["session_id"]]
-        if turn["run_id"] and session["parent_id"] is not None and turn["outcome"] == "answered":
+        # An agent without news says so in a status line instead.
+        told_something = turn["outcome"] == "answered" and turn["reason"] != "quiet"
+        if turn["run_id"] and session["parent_id"] is not None and told_something:
             answered[turn["job_id"]] += 1
     for job_id, count in answered.items():
         job = evidence.jobs[job_id]
