@@ -243,6 +243,7 @@ def _fold(tx: Tx, scene: _Scene, closing_seq: int | None) -> None:
     before = _status_before(tx, scene)
     seqs = [scene.turn.opening_seq] + ([before.seq] if before is not None else [])
     messages.fold(tx, scene.session.id, seqs)
+    messages.let_notes_stand(tx, scene.turn.id)
 
 
 def _report(tx: Tx, scene: _Scene, house: House) -> None:

@@ -111,6 +111,11 @@ def fold(tx: Tx, session_id: int, seqs: Collection[int]) -> None:
         )
 
 
+def let_notes_stand(tx: Tx, turn_id: str) -> None:
+    """Let the notes that a turn took along stand for themselves: its own history will not be told."""
+    tx.run(sa.update(t.message).where(t.message.c.turn_id == turn_id, t.message.c.kind == "note").values(turn_id=None))
+
+
 def last_visible(tx: Tx, session_id: int, before_seq: int) -> Message | None:
     """Read the visible message that stands before a seq."""
     rows = tx.rows(

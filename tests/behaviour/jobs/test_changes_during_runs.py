@@ -3,9 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
+from homing.model.errors import Conflict
 from homing.operations.job_changes import disable_job, update_job
 from homing.operations.jobs import list_jobs
 from homing.operations.removal import remove_job
@@ -223,3 +228,25 @@ async def test_a_one_shot_whose_worker_died_is_taken_up_once_and_a_new_time_is_k
     assert home.ends(job.id) == [("ok", None)]
     assert (home.job(job.id).next_run_at, home.job(job.id).enabled) == (due, True)
     home.ledger.check_whole()
+
+
+async def test_with_a_unified_session_a_chat_is_blocked_by_its_own_jobs_and_another_is_not(make_home: MakeHome) -> None:
+    home = make_home(unified_session="true")
+    job = home.add(when="every 1 hour")
+    await home.say("hello", "web:other")
+    with pytest.raises(Conflict) as blocked:
+        home.ask(delete_session, DeleteSession(session_key=CHAT))
+    assert blocked.value.extra["automations"] == [{"id": job.id, "name": job.name, "enabled": True}]
+    assert home.ask(delete_session, DeleteSession(session_key="web:other")).deleted
+    assert home.job(job.id).enabled
+
+
+async def test_each_change_by_a_person_moves_the_stamp_and_a_run_does_not(home: Home) -> None:
+    job = home.add(when="every 1 hour")
+    assert home.job(job.id).updated_at == home.job(job.id).created_at
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.job(job.id).updated_at == home.job(job.id).created_at
+    change(home, job.id, name="another name")
+    changed = home.job(job.id)
+    assert changed.updated_at - changed.created_at >= timedelta(hours=1)

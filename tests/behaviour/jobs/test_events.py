@@ -131,6 +131,21 @@ async def test_a_heartbeat_may_say_that_there_is_nothing_and_may_not_schedule(ma
     assert home.shown()[-1].kind == "status"
 
 
+async def test_what_was_laid_in_stays_part_of_the_conversation_although_there_was_nothing_to_report(
+    make_home: MakeHome,
+) -> None:
+    home = make_home(heartbeat_minutes=30)
+    home.model.when("Look at what was laid into", tool_call("nothing_to_report"), "")
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert [message.kind for message in home.shown()] == ["note", "status"]
+    await home.say("Was the door opened?")
+    assert [m.text for m in home.call()[1:]] == ["The door was opened.", "Was the door opened?"]
+
+
 async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselves(make_home: MakeHome) -> None:
     home = make_home(heartbeat_minutes=30)
     add_event(home, wake="next_heartbeat", when="every 1 hour")

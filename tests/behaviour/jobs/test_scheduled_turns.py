@@ -173,6 +173,23 @@ async def test_a_jobs_model_and_sender_are_those_of_its_turn_and_the_sessions_st
     assert (await home.say("hello"), home.ledger.turns()[-1].model) == ("You said: hello", "scripted")
 
 
+async def test_an_answer_is_one_model_call_and_no_second_model_judges_it(home: Home) -> None:
+    home.model.when(TASK, "Nothing much, but you asked.")
+    home.add(TASK, when="every 1 hour")
+    await come_due(home)
+    assert len(home.model.seen) == 1
+    assert home.shown()[-1].text == "Nothing much, but you asked."
+
+
+async def test_the_prompt_mentions_the_scheduler_only_to_an_agent_that_has_it(home: Home) -> None:
+    for tools, mentioned in ((["schedule_task"], "call schedule_task:"), (["cron"], "call cron:"), ([], None)):
+        home.ledger.write(lambda tx, tools=tools: tx.run(sa.update(t.agent).values(tools=tools)))
+        await home.say("hello")
+        instructions = home.call()[0].text
+        assert (mentioned or "You are helpful.") in instructions
+        assert ("without it nothing happens" in instructions) == (mentioned is not None)
+
+
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubModelServer]:
     with StubModelServer() as server:
