@@ -58,13 +58,16 @@ class Crew:
         self.workers.append(worker)
         return worker
 
-    def spare(self, **options: Any) -> Worker | None:
+    def spare(self) -> Worker | None:
         """Start the worker that shall take over, where two may stand side by side."""
-        return self.start(**options) if self.postgres else None
+        return self.relieve(None) if self.postgres else None
 
-    def relieve(self, spare: Worker | None, **options: Any) -> Worker:
-        """Give the worker that goes on after a death: the spare one, or a restarted one."""
-        return spare or self.start(**options)
+    def relieve(self, spare: Worker | None, *, renamed: Mapping[str, str] | None = None) -> Worker:
+        """Give the worker that goes on after a death: the spare one, or a restarted one.
+
+        Its own claims are long: a busy machine must not let it lose what it has just taken up.
+        """
+        return spare or self.start(renamed=renamed, claim_seconds=60)
 
     def ring(self) -> None:
         """Let everybody look now."""

@@ -63,10 +63,10 @@ async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
         if thought is None:
             return await _leave(room, opened, claim)
         thought = await _remembered(room, opened, thought)
-        await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=thought))
+        ended = await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=thought))
     except Lost:
         return "held"
-    return "more"
+    return "more" if ended == "closed" else "held"
 
 
 async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:

@@ -6,7 +6,10 @@ from typing import Literal
 import pytest
 
 from homing.agent.journal import Tool, ToolCall
+from homing.engine.keeper import Keeper
 from homing.engine.lane import work_lane
+from homing.engine.opening import Opened
+from homing.engine.thoughts import Thought
 from homing.store import Store
 from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
@@ -110,6 +113,24 @@ async def test_two_workers_at_one_stale_turn_one_goes_on_and_the_other_leaves_it
     room.model.release("second")
     assert await new == "more"
     assert room.ledger.texts() == ["hello", "Hello again."]
+    room.ledger.check_whole()
+
+
+async def test_a_turn_that_is_anothers_when_it_shall_close_is_left_to_the_other(room: Room) -> None:
+    room.ledger.say("hello")
+    gate = asyncio.Event()
+
+    async def think(opened: Opened, keeper: Keeper) -> Thought:
+        await gate.wait()
+        return Thought(outcome="answered", text="The old answer.", history="[]")
+
+    task = asyncio.create_task(room.work(lanes=room.lanes(think)))
+    await room.until(lambda: room.ledger.turns(), "the turn is open")
+    room.expire()
+    assert await room.work() == "more"
+    gate.set()
+    assert await task == "held"
+    assert room.ledger.texts() == ["hello", "You said: hello"]
     room.ledger.check_whole()
 
 

@@ -25,7 +25,7 @@ def test_a_frozen_worker_that_comes_back_writes_nothing_and_ends_its_turn(
     # The old answer lies ready in the frozen worker's socket.
     stub.release("old")
     if crew.postgres:
-        crew.start()
+        crew.relieve(None)
         ledger.until_closed(1)
         assert ledger.turn().fence > 1
         rows = (ledger.messages(), ledger.steps(ledger.turn().id), ledger.outbounds())
@@ -55,7 +55,7 @@ def test_a_worker_frozen_in_the_middle_of_closing_does_not_hold_the_others_up(
     crew.ring()
     frozen.wait_frozen()
     # It holds the locks of its session and its turn, in a transaction that nobody will end.
-    crew.start()
+    crew.relieve(None)
     ledger.say("and you?", "web:other")
     crew.ring()
     ledger.until_closed(1, "web:other")

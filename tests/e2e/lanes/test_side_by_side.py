@@ -16,7 +16,7 @@ def test_two_sessions_run_side_by_side_while_each_keeps_its_order(
     crew: Crew, ledger: Ledger, stub: StubModelServer
 ) -> None:
     stub.when("left 1", Reply(text="slow", hold="left"))
-    crew.start()
+    crew.start(claim_seconds=60)
     for number in (1, 2, 3):
         ledger.say(f"left {number}", "web:left", mode="queue")
         ledger.say(f"right {number}", "web:right", mode="queue")
