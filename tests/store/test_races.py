@@ -5,6 +5,7 @@ import contextlib
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -17,15 +18,17 @@ from homing.engine.opening import Opened, open_lanes
 from homing.engine.runner import pick
 from homing.engine.scheduler import tick, wake_paused
 from homing.engine.thoughts import Thought
-from homing.model.errors import Conflict
+from homing.model.errors import Conflict, NotReady
 from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.operations.desk import House, unified_lanes
 from homing.operations.jobs import add_job as add_job_at_desk
+from homing.operations.messages import send_message
 from homing.operations.runs import run_job
 from homing.operations.session_deletion import delete_session
+from homing.operations.sessions import update_session
 from homing.operations.shapes.job_asks import AddJob, JobRef
-from homing.operations.shapes.session_asks import DeleteSession
+from homing.operations.shapes.session_asks import DeleteSession, SendMessage, UpdateSession
 from homing.settings import load
 from homing.store import Store, Tx, deliveries, jobs, lanes, memories, people, runs, sessions, upkeep
 from homing.store import tables as t
@@ -618,3 +621,39 @@ def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database
             race(stores, work)
         assert trouble.deadlocks == 0
         assert count(stores[0], "turn where cancel_reason = 'session_deleted'") == rounds * (alone + 1)
+
+
+def patiently(store: Store, work: Callable[[Tx], object]) -> None:
+    """Ask again for as long as others are always faster, as a client does that is told to."""
+    while True:
+        with contextlib.suppress(NotReady):
+            store.write_now(work)
+            return
+
+
+def test_a_key_that_begins_anew_takes_nobody_in_for_the_session_that_is_gone(database: str, house: House) -> None:
+    """Whoever waited for a session's lock may find its key with another session: then all begins from the start."""
+    with many_stores(database, 4) as stores, watched(stores) as trouble:
+        stores[0].write_now(add_session)
+
+        def begin_anew(tx: Tx) -> None:
+            delete_session(desk(tx, house), DeleteSession(session_key="web:a"))
+            add_session(tx)
+
+        def work(store: Store, number: int) -> None:
+            for n in range(15):
+                said = SendMessage(session_key="web:a", text=str(n))
+                changed = UpdateSession(session_key="web:a", title=str(n))
+                if number < 2:
+                    patiently(store, begin_anew)
+                else:
+                    patiently(store, lambda tx, said=said: send_message(desk(tx, house), said))
+                    patiently(store, lambda tx, changed=changed: update_session(desk(tx, house), changed))
+
+        race(stores, work)
+        assert trouble.deadlocks == trouble.refused == 0
+        assert count(stores[0], "session where deleted_at is not null") == 30
+        assert count(stores[0], "inbound") == 30
+        assert not count(stores[0], "inbound where lane_id <> session_id")
+        gone = "inbound i join session s on s.id = i.lane_id where i.state = 'waiting' and s.deleted_at is not null"
+        assert not count(stores[0], gone)

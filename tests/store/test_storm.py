@@ -84,6 +84,8 @@ NOTHING: dict[str, str] = {
         or s.rev < (select coalesce(max(rev), 0) from run r where r.session_id = s.id)
         or s.rev < (select coalesce(max(rev), 0) from job j where j.session_id = s.id)
         or s.rev < (select coalesce(max(rev), 0) from delivery d where d.session_id = s.id)""",
+    "something in a lane that is neither its session's nor shared": """inbound i join session s on s.id = i.lane_id
+        where i.lane_id <> i.session_id and s.key not like 'unified:%'""",
     "two active runs of a job": """(select job_id from run where state in ('queued', 'running')
         group by job_id having count(*) > 1) twice""",
     "a waiting inbound of a deleted session": """inbound i join session s on s.id = i.session_id

@@ -51,6 +51,7 @@ def test_address(desk: Desk, ask: TestAddress) -> DeliveryShape:
     check_address(desk, session, ask.address, field="address")
     lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
     sessions.lock(desk.tx, [session.id])
+    session = desk.again(session)
     note = NewMessage(session_id=session.id, lane_id=lane_id, role="assistant", kind="note", text=TEST_TEXT)
     [seq], marks = sessions.say(desk.tx, [note])
     owed = NewOutbound(

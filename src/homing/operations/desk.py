@@ -8,7 +8,7 @@ from homing.model.errors import Forbidden, NotFound
 from homing.model.people import Caller
 from homing.model.sessions import Session, unified_key
 from homing.settings import Settings
-from homing.store import Tx, people, sessions
+from homing.store import LookAgain, Tx, people, sessions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,13 @@ class Desk:
         if session is None or session.user_id != self.caller.user_id:
             raise NotFound(f"There is no session {key}. List yours with list_sessions.")
         return session
+
+    def again(self, session: Session) -> Session:
+        """Read a session once more now that it is locked: it may be gone, or its key may have begun anew."""
+        now = self.session(session.key)
+        if now.id != session.id:
+            raise LookAgain
+        return now
 
     def zone(self, session: Session | None = None) -> str:
         """Rule 8: the session's zone, else the user's, else the setting's."""

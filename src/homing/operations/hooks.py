@@ -52,6 +52,8 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
         raise NotFound("There is no such hook.")
     lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
     sessions.lock(desk.tx, [session.id, lane_id])
+    if sessions.get(desk.tx, session.id).deleted_at is not None:
+        raise NotFound("There is no such hook.")
     external_id = f"{hook.id}:{ask.external_id}" if ask.external_id else None
     known = lanes.find_external(desk.tx, session.id, external_id) if external_id else None
     if known is not None:

@@ -30,7 +30,7 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
     lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
     sessions.lock(desk.tx, [session.id, lane_id])
     # Deleted between our look and our lock: then there is none.
-    session = desk.session(session.key)
+    session = desk.again(session)
     waits = any(inbound.line == "people" for inbound in lanes.waiting(desk.tx, lane_id, 1))
     [inbound_id] = lanes.enqueue(
         desk.tx,

@@ -21,7 +21,7 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     # Whoever adds a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
-    desk.session(ask.session_key)
+    desk.again(session)
     lanes.withdraw_all(tx, session.id)
     running |= {turn.id for turn in lanes.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
     lanes.request_cancels(tx, running, "session_deleted")

@@ -92,8 +92,9 @@ def _instant(microseconds: int) -> datetime:
 
 def update_session(desk: Desk, ask: UpdateSession) -> SessionShape:
     """Change what is given of a session; null means the default."""
-    sessions.lock(desk.tx, [desk.session(ask.session_key).id])
     session = desk.session(ask.session_key)
+    sessions.lock(desk.tx, [session.id])
+    session = desk.again(session)
     values: dict[str, object] = {}
     if ask.gave("title"):
         values["title"] = ask.title
