@@ -125,7 +125,7 @@ async def test_a_turn_that_is_anothers_when_it_shall_close_is_left_to_the_other(
         return Thought(outcome="answered", text="The old answer.", history="[]")
 
     task = asyncio.create_task(room.work(lanes=room.lanes(think)))
-    await room.until(lambda: room.ledger.turns(), "the turn is open")
+    await room.until(room.ledger.turns, "the turn is open")
     room.expire()
     assert await room.work() == "more"
     gate.set()
