@@ -28,18 +28,28 @@ def _lane() -> None:
     # The picker knows free lanes by itself.
     free = lanes.pick_people
 
-    def pick(tx: Any, limit: int, held: Any = ()) -> list[int]:
+    def pick(tx: Any, limit: int, *others: Any, **more: Any) -> list[int]:
         import sqlalchemy as sa
 
         rows = tx.rows(sa.text("select distinct lane_id from inbound where state = 'waiting' and line = 'people'"))
-        return [*free(tx, limit, held), *(lane for (lane,) in rows)][:limit]
+        return [*free(tx, limit, *others, **more), *(lane for (lane,) in rows)][:limit]
 
     lanes.pick_people = pick
 
 
 def _fence() -> None:
-    """Let whoever held a turn once write for it."""
+    """Let whoever held a turn once go on thinking and writing for it."""
+    from homing.engine.claims import Claim
     from homing.store import lanes
+
+    stop = Claim.stop
+
+    def hear(self: Claim, reason: Any) -> None:
+        if reason != "lost":
+            stop(self, reason)
+
+    Claim.stop = hear
+    Claim.alive = lambda self: True
 
     def hold(tx: Any, turn_id: str, fence: int) -> Any:
         turn = lanes.get_turn(tx, turn_id)
@@ -51,14 +61,6 @@ def _fence() -> None:
         return {turn.id: turn for turn in turns if turn is not None and turn.state == "running"}
 
     lanes.hold, lanes.hold_many = hold, hold_many
-
-
-def _cutoff() -> None:
-    """Let a worker think on after its claim ran out."""
-    from homing.engine.claims import Claim
-
-    Claim.alive = lambda self: True  # pyright: ignore[reportAttributeAccessIssue]
-    _fence()
 
 
 def _kept() -> None:
@@ -153,7 +155,6 @@ def _door() -> None:
 SABOTAGES: Mapping[str, Sabotage] = {
     "lane": Sabotage(rule="two_turns_at_once", apply=_lane, drops="ux_turn_open"),
     "fence": Sabotage(rule="step_repeated", apply=_fence),
-    "cutoff": Sabotage(rule="step_repeated", apply=_cutoff),
     "kept": Sabotage(rule="step_repeated", apply=_kept),
     "begun": Sabotage(rule="deed_begun_twice", apply=_begun),
     "active": Sabotage(rule="two_active_runs", apply=_active, drops="ux_run_active"),

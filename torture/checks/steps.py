@@ -65,6 +65,23 @@ def calls_once(evidence: Evidence) -> Iterator[Violation]:
             yield broken("step_repeated", f"{turn_id}: response {nth + 1} was heard {count} times")
 
 
+def goes_on(evidence: Evidence) -> Iterator[Violation]:
+    """A turn only goes forward: each response that was kept is shown in every later call. No clock is needed for it."""
+    answers = _model_steps(evidence)
+    reached: dict[str, int] = {}
+    for call in evidence.calls:
+        turn, nth = turn_of(evidence, call)
+        if turn is None:
+            continue
+        if nth < reached.get(turn["id"], 0) and not _may_stray(evidence, call):
+            yield broken("step_repeated", f"{turn['id']}: call {call.number} goes back to response {nth + 1}")
+        reached[turn["id"]] = max(nth, reached.get(turn["id"], 0))
+    for turn_id, nth in reached.items():
+        if len(answers.get(turn_id, [])) > nth + 1:
+            kept = len(answers[turn_id])
+            yield broken("step_repeated", f"{turn_id} kept {kept} responses, and the model was asked for {nth + 1}")
+
+
 def in_turn(evidence: Evidence) -> Iterator[Violation]:
     """The model's own log knows of no two turns of a lane at once, strays aside."""
     lanes: dict[int, list[tuple[ModelCall, Row]]] = {}
@@ -146,4 +163,4 @@ def finished_steps(evidence: Evidence) -> Iterator[Violation]:
             yield broken("step_unfinished", f"{step['turn_id']} answered, and its step {step['n']} never ended")
 
 
-CHECKS = (deeds_once, calls_once, in_turn, own_deeds_once, finished_steps)
+CHECKS = (deeds_once, calls_once, goes_on, in_turn, own_deeds_once, finished_steps)
