@@ -218,9 +218,10 @@ def pick(tx: Tx, people: int, machines: int, held: Collection[int], after: str =
     seen = lanes.glance(tx)
     first: dict[str, list[int]] = {"people": [], "machines": []}
     if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
-        for lane_id, line in lanes.stale_lanes(tx, people + machines + len(held)):
-            if lane_id not in held:
-                first[line].append(lane_id)
+        # Each line by itself: many stale turns of the one must not hide the other's.
+        for line, free in (("people", people), ("machines", machines)):
+            stale = lanes.stale_lanes(tx, free + len(held), line=line) if free else []
+            first[line] = [lane_id for lane_id, _ in stale if lane_id not in held]
     waiting_people: list[int] = []
     if people and seen.people:
         waiting_people = lanes.pick_people(tx, people, held, alone=not seen.machines)

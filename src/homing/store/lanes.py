@@ -342,14 +342,17 @@ def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
     )
 
 
-def stale_lanes(tx: Tx, limit: int) -> list[tuple[int, str]]:
+def stale_lanes(tx: Tx, limit: int, *, line: str | None = None) -> list[tuple[int, str]]:
     """Find lanes whose open turn has nobody at work any more, and the line whose slots it needs."""
-    rows = tx.rows(
+    statement = (
         sa.select(t.turn.c.lane_id, t.turn.c.source)
         .where(t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
         .order_by(t.turn.c.claimed_until)
         .limit(limit)
     )
+    if line is not None:
+        statement = statement.where((t.turn.c.source == "person") == (line == "people"))
+    rows = tx.rows(statement)
     return [(lane_id, "people" if source == "person" else "machines") for lane_id, source in rows]
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from homing.engine.opening import Opened
 from homing.engine.runner import pick
 from homing.store import Store, Tx, lanes, people, sessions
 from homing.store import tables as t
@@ -190,6 +191,20 @@ async def test_a_turn_to_take_up_goes_before_fresh_ones(room_store: Store) -> No
     await room.runner().step()
     assert [turn.outcome for turn in room.ledger.turns(None)] == ["answered"]
     assert room.ledger.texts("web:old")[0] == "first"
+
+
+async def test_many_stale_runs_do_not_hide_a_persons_stale_turn(room: Room) -> None:
+    for number in range(6):
+        room.ledger.put("look", f"web:machine-{number}", source="hook", line="machines")
+    room.ledger.say("hello", "web:person")
+    working = room.lanes()
+    for key in [*(f"web:machine-{number}" for number in range(6)), "web:person"]:
+        opened = await working.open(room.lane_id(key), room.claim())
+        assert isinstance(opened, Opened)
+        room.expire(key)
+    picked = room.ledger.write(lambda tx: pick(tx, 1, 1, []))
+    assert picked.people == [room.lane_id("web:person")]
+    assert picked.machines == [room.lane_id("web:machine-0")]
 
 
 def age(room: Room, **length: float) -> None:
