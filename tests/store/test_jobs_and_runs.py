@@ -254,6 +254,23 @@ async def test_a_job_that_alone_breaks_the_tick_is_found_and_its_neighbours_fire
     assert "cannot be computed" in (read(store, "job_4").last_error or "")
 
 
+def test_a_job_is_accused_only_when_it_fails_alone(store: Store, house: House) -> None:
+    """Another scheduler may hold the culprit by then: the job that is first now is tried, and it fires."""
+
+    def furnish(tx: Tx) -> None:
+        session = add_session(tx)
+        add_job(tx, session, "innocent", next_run_at=tx.now() - timedelta(seconds=9))
+        add_job(tx, session, "culprit", next_run_at=tx.now() - timedelta(seconds=5))
+        refuse_runs_of(tx, "job_culprit")
+
+    store.write_now(furnish)
+    scheduler = Scheduler(store, house, SystemClock())
+    for _ in range(2):
+        do(store, scheduler._accuse)
+    states = {run.job_id: (run.state, run.reason) for run in rows(store, t.run)}
+    assert states == {"job_innocent": ("queued", None), "job_culprit": ("error", "schedule")}
+
+
 def refuse_runs_of(tx: Tx, job_id: str) -> None:
     """Let the database itself refuse what the tick writes for one job, as a fault of ours would make it."""
     if not tx.postgres:

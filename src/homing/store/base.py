@@ -7,8 +7,9 @@ pool. Bells that a transaction asks for ring after its commit.
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,6 +72,12 @@ class Tx:
 
     def ring(self, *topics: str) -> None:
         self.bells.update(topics)
+
+    @contextmanager
+    def attempt(self) -> Generator[None]:
+        """Do something that may fail, without losing what this transaction did and locked before it."""
+        with self.connection.begin_nested():
+            yield
 
     def _read_clock(self) -> datetime:
         if not self.postgres:
