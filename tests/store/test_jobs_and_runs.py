@@ -259,8 +259,9 @@ def test_a_job_is_accused_only_when_it_fails_alone(store: Store, house: House) -
 
     def furnish(tx: Tx) -> None:
         session = add_session(tx)
-        add_job(tx, session, "innocent", next_run_at=tx.now() - timedelta(seconds=9))
-        add_job(tx, session, "culprit", next_run_at=tx.now() - timedelta(seconds=5))
+        for name, late in (("innocent", 9), ("culprit", 5)):
+            due = tx.now() - timedelta(seconds=late)
+            add_job(tx, session, name, next_run_at=due, anchor=due)
         refuse_runs_of(tx, "job_culprit")
 
     store.write_now(furnish)
