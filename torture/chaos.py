@@ -16,6 +16,9 @@ import httpx2
 
 from torture.stage import CLAIM_SECONDS, Actor, Stage
 
+# However short a campaign is, this happens in it.
+_FIRST = ("kill", "freeze", "kill")
+
 Event = Callable[["Chaos"], Awaitable[str]]
 
 
@@ -38,8 +41,9 @@ class Chaos:
         programme = PROGRAMMES[self.stage.kind]
         names, weights = list(programme), [weight for _, weight in programme.values()]
         until = time.monotonic() + seconds
+        coming = list(_FIRST)
         while time.monotonic() < until:
-            [name] = self.dice.choices(names, weights)
+            name = coming.pop(0) if coming else self.dice.choices(names, weights)[0]
             event, _ = programme[name]
             told = await event(self)
             self.note(name, told)
