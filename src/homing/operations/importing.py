@@ -145,6 +145,7 @@ def _title(draft: Draft) -> str | None:
 
 def _write(desk: Desk, draft: Draft, session: Session, columns: dict[str, Any]) -> None:
     sessions.lock(desk.tx, [session.id])
+    session = desk.again(session)
     rev = sessions.mark(desk.tx, {session.id: 0})[session.id].rev
     jobs.insert(
         desk.tx,
