@@ -272,6 +272,10 @@ MUTATIONS: tuple[Mutation, ...] = (
              " where n = (select max(n) from inbound where line = 'machines')"),
     _of_rows("stuck", "a job that is due and does not fire",
              f"update job set enabled = 1, disabled_by = null, next_run_at = 1 where id = {_EVERY}"),
+    _of_rows("broke_inside", "a turn that failed by a bug of ours",
+             f"update turn set outcome = 'failed', reason = 'tool', error = 'IntegrityError' where id = {_SECOND}"),
+    _of_rows("broke_inside", "a job that made the tick fail",
+             f"update run set state = 'error', reason = 'schedule' where id = {_RAN}"),
     _of_rows("history_torn", "a message that is missing from the middle",
              "delete from message where n = (select min(n) from message)"),
 )  # fmt: skip

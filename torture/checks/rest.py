@@ -19,6 +19,17 @@ def nothing_stuck(evidence: Evidence) -> Iterator[Violation]:
             yield broken("stuck", f"{turn['id']} is still held by {turn['worker_id']}")
 
 
+def nothing_of_ours_broke(evidence: Evidence) -> Iterator[Violation]:
+    """No tool of this load fails for good and no schedule is bad: whatever ends so is a bug of ours."""
+    for turn in evidence["turn"]:
+        if turn["outcome"] == "failed" and turn["reason"] == "tool":
+            why = (turn["error"] or "").strip().rpartition("\n")[2]
+            yield broken("broke_inside", f"{turn['id']} failed by itself: {why[:200]}")
+    for run in evidence["run"]:
+        if run["reason"] == "schedule":
+            yield broken("broke_inside", f"{run['id']}: {run['error']}")
+
+
 def numbers_whole(evidence: Evidence) -> Iterator[Violation]:
     """A session's messages are numbered from 1 without a gap, and none has a revision above its session's."""
     seqs: dict[int, list[int]] = {}
@@ -31,4 +42,4 @@ def numbers_whole(evidence: Evidence) -> Iterator[Violation]:
             yield broken("history_torn", f"session {session_id} counts {evidence.sessions[session_id]['seq']} messages")
 
 
-CHECKS = (nothing_stuck, numbers_whole)
+CHECKS = (nothing_stuck, nothing_of_ours_broke, numbers_whole)
