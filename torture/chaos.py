@@ -133,7 +133,7 @@ async def _freeze(chaos: Chaos) -> str:
     if actor.frozen or not chaos.stage.signal(actor, signal.SIGSTOP):
         return f"{actor.name} not"
     actor.frozen = True
-    seconds = CLAIM_SECONDS * chaos.dice.uniform(0.3, 2.5)
+    seconds = CLAIM_SECONDS * chaos.dice.uniform(0.7, 3.5)
     chaos.thaw_later(actor, seconds)
     return f"{actor.name} for {seconds:.1f} s"
 
@@ -209,7 +209,7 @@ async def _jump(chaos: Chaos) -> str:
 _EVERYWHERE: Mapping[str, tuple[Event, float]] = {
     "kill": (_kill, 5),
     "leave": (_leave, 1.5),
-    "freeze": (_freeze, 4),
+    "freeze": (_freeze, 6),
     "model fails": (_fail_model, 3),
     "model hangs": (_hang_model, 0.7),
     "model refuses": (_refuse_model, 0.5),

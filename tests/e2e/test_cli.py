@@ -1,5 +1,6 @@
 """The command line as people use it: real processes, real signals, a real terminal."""
 
+import codecs
 import json
 import os
 import pty
@@ -209,6 +210,8 @@ class Terminal:
         if self.pid == 0:
             os.execve(sys.executable, [sys.executable, "-m", "homing", *args], os.environ | more)
         self.seen = ""
+        # A read may end in the middle of a letter.
+        self._letters = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def type(self, text: str) -> None:
         os.write(self._handle, text.encode())
@@ -218,7 +221,7 @@ class Terminal:
         while words not in self.seen:
             ready, _, _ = select.select([self._handle], [], [], max(0.0, until - time.monotonic()))
             assert ready, f"Not seen: {words!r}, but:\n{self.seen}"
-            self.seen += os.read(self._handle, 65536).decode(errors="replace")
+            self.seen += self._letters.decode(os.read(self._handle, 65536))
         self.seen = self.seen.partition(words)[2]
 
     def end(self) -> int:

@@ -78,4 +78,4 @@ def cancelled(turn: Turn) -> Thought:
 def _seconds(seconds: float) -> str:
     if seconds >= 120 and seconds % 60 == 0:
         return f"{seconds / 60:g} minutes"
-    return f"{seconds:g} seconds"
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"

@@ -10,8 +10,8 @@ from support.rooms import Room
 async def test_a_model_that_never_answers_ends_the_turn_at_its_ceiling_and_the_run_behind_it_runs(
     room_store: object, tmp_path: Path
 ) -> None:
-    room = Room(room_store, turn_seconds=0.4)  # type: ignore[arg-type]
-    room.model.reply(fault("hang"))
+    room = Room(room_store, turn_seconds=1)  # type: ignore[arg-type]
+    room.model.when("hello?", fault("hang"))
     async with room.running():
         room.ledger.say("hello?")
         run_id = room.ledger.run("look at the weather")
@@ -19,15 +19,15 @@ async def test_a_model_that_never_answers_ends_the_turn_at_its_ceiling_and_the_r
         await room.until_closed(2)
     first, second = room.ledger.turns()
     assert (first.outcome, first.reason) == ("failed", "timeout")
-    assert first.error == "timed out after 0.4 s, waiting for the model scripted"
-    assert room.ledger.texts()[1] == "I stopped: this took longer than 0.4 seconds."
+    assert first.error == "timed out after 1 s, waiting for the model scripted"
+    assert room.ledger.texts()[1] == "I stopped: this took longer than 1 second."
     assert (room.ledger.find_run(run_id).state, second.outcome) == ("ok", "answered")
     room.ledger.check_whole()
 
 
 async def test_a_tool_that_never_returns_ends_the_turn_at_the_turns_ceiling(room_store: object, tmp_path: Path) -> None:
-    room = Room(room_store, turn_seconds=0.4, tools=make_tools(tmp_path))  # type: ignore[arg-type]
-    room.model.reply(tool_call("never", arguments("it")))
+    room = Room(room_store, turn_seconds=1, tools=make_tools(tmp_path))  # type: ignore[arg-type]
+    room.model.when("hello?", tool_call("never", arguments("it")))
     async with room.running():
         room.ledger.say("hello?")
         run_id = room.ledger.run("look at the weather")

@@ -21,7 +21,8 @@ const NEAR_END = 80;
 
 export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
+  const [atEnd, setAtEnd] = useState(at === null);
+  const lastTop = useRef(0);
   const entries = useMemo(() => entriesOf(loaded.items, jobs, zone, loaded.older === null), [loaded, jobs, zone]);
   const newest = useMemo(() => newestCards(loaded.items), [loaded.items]);
   const cardOf = useCallback((jobId: string) => newest.get(jobId), [newest]);
@@ -29,16 +30,25 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
   const outgoing = useStillOutgoing(sessionKey, loaded);
   const older = useOlder(sessionKey, loaded, box);
 
-  useStayAtEnd(box, atEnd && at === null);
-  useScrollTo(box, at, loaded, older.load);
+  const toEnd = useCallback(() => {
+    setAtEnd(true);
+    box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, []);
+  const leaveEnd = useCallback(() => setAtEnd(false), []);
+
+  useStayAtEnd(box, atEnd);
+  useScrollTo(box, at, loaded, older.load, leaveEnd);
+  useSeeOwn(outgoing, toEnd);
 
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
-    setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
+    // Only who scrolls up leaves the end: text that grows faster than we follow it does not.
+    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END) setAtEnd(true);
+    else if (element.scrollTop < lastTop.current) setAtEnd(false);
+    lastTop.current = element.scrollTop;
     if (element.scrollTop < 400) older.load();
   };
-  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
 
   return (
     <div className="relative min-h-0 flex-1">
@@ -190,15 +200,30 @@ function useStayAtEnd(box: React.RefObject<HTMLDivElement | null>, stay: boolean
   }, [box]);
 }
 
+/** Who says something wants to see it, and its answer. */
+function useSeeOwn(outgoing: Outgoing[], toEnd: () => void) {
+  const newest = outgoing.at(-1)?.id;
+  useEffect(() => {
+    if (newest !== undefined) toEnd();
+  }, [newest, toEnd]);
+}
+
 /** Bring a linked message into sight, reading back as far as it takes. */
-function useScrollTo(box: React.RefObject<HTMLDivElement | null>, at: number | null, loaded: Loaded, load: () => void) {
+function useScrollTo(
+  box: React.RefObject<HTMLDivElement | null>,
+  at: number | null,
+  loaded: Loaded,
+  load: () => void,
+  leaveEnd: () => void,
+) {
   const done = useRef<number | null>(null);
   useEffect(() => {
     if (at === null || done.current === at) return;
     const target = box.current?.querySelector(`[data-seq="${at}"]`);
     if (target) {
+      leaveEnd();
       target.scrollIntoView({ block: "center" });
       done.current = at;
     } else if (loaded.older !== null) load();
-  }, [at, loaded, load, box]);
+  }, [at, loaded, load, leaveEnd, box]);
 }
