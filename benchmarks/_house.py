@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ def database(kind: str) -> Iterator[str]:
     if kind == "postgresql":
         from homing.testing.postgres import PostgresServer
 
-        with PostgresServer(fsync=True) as server:
+        # `make bench` starts one server for all who are measured; alone, a measurement starts its own.
+        with PostgresServer.shared(fsync=True) as server:
             yield server.fresh()
         return
     with tempfile.TemporaryDirectory(prefix="homing-bench-") as folder:
@@ -57,8 +58,9 @@ async def no_op(opened: Opened, keeper: Keeper) -> Thought:
     return Thought(outcome="answered", text="done", history=HISTORY, model="none")
 
 
-def stock(homing: Homing, *, due: int, stored: int, sessions: int, now: datetime) -> None:
-    """Store jobs in bulk: `due` of them due now, the others in the far future."""
+def stock(homing: Homing, *, stored: int, sessions: int) -> None:
+    """Store jobs in bulk, all of them due in the far future."""
+    now = datetime.now(UTC)
 
     def fill(tx: Tx) -> None:
         for start in range(0, sessions, 5000):
@@ -73,13 +75,20 @@ def stock(homing: Homing, *, due: int, stored: int, sessions: int, now: datetime
             ])  # fmt: skip
         for start in range(0, stored, 5000):
             some = range(start, min(stored, start + 5000))
-            tx.run(sa.insert(t.job), [_job(i, ids[i % sessions], due, now) for i in some])
+            tx.run(sa.insert(t.job), [_job(i, ids[i % sessions], now) for i in some])
 
     homing.store.write_now(fill)
 
 
-def _job(i: int, session_id: int, due: int, now: datetime) -> dict[str, Any]:
-    at = now if i < due else now + timedelta(days=30, seconds=i % 86400)
+def let_be_due(tx: Tx, at: datetime, first: int, count: int) -> None:
+    """Let `count` stored jobs, from the `first` on, come due at one instant."""
+    chosen = sa.and_(t.job.c.n > first, t.job.c.n <= first + count)
+    tx.run(sa.update(t.job).where(chosen).values(next_run_at=at, anchor=at))
+    tx.ring("jobs")
+
+
+def _job(i: int, session_id: int, now: datetime) -> dict[str, Any]:
+    at = now + timedelta(days=30, seconds=i % 86400)
     return {
         "id": f"job_bench{i:07d}", "session_id": session_id, "user_id": "default", "agent_id": "main", "kind": "user",
         "name": f"job {i}", "schedule_kind": "every", "every_ms": 86_400_000, "anchor": at, "tz": "UTC",

@@ -2,25 +2,61 @@
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from benchmarks._house import house, let_be_due, stock
 from homing.model.ids import new_id
 
 BATCH = 500
+Rows = Sequence[tuple[Any, ...]]
 
 
-def measure(path: Path, due: int) -> float:
+class Connection:
+    """One text for both drivers; transactions are ours."""
+
+    def __init__(self, url: str) -> None:
+        self._postgres = url.startswith("postgresql")
+        if self._postgres:
+            import psycopg
+
+            self._raw: Any = psycopg.connect(url, autocommit=True)
+            return
+        self._raw = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+        for pragma in ("journal_mode=wal", "synchronous=full", "foreign_keys=on", "cache_size=-65536"):
+            self._raw.execute(f"pragma {pragma}")
+
+    def execute(self, text: str, values: tuple[Any, ...] = ()) -> Any:
+        return self._raw.execute(self._text(text), values)
+
+    def executemany(self, text: str, rows: Rows) -> None:
+        # On PostgreSQL the driver sends them as one pipeline: no waiting for each answer.
+        cursor = self._raw.cursor()
+        cursor.executemany(self._text(text), rows)
+
+    def begin(self) -> None:
+        self._raw.execute("begin" if self._postgres else "begin immediate")
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _text(self, text: str) -> str:
+        return text.replace("?", "%s") if self._postgres else text
+
+
+def measure(url: str, due: int, stored: int) -> float:
     """Write what a dispatch of `due` jobs writes, in the same order and durability; return the seconds."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    for pragma in ("journal_mode=wal", "synchronous=full", "foreign_keys=on", "cache_size=-65536"):
-        connection.execute(f"pragma {pragma}")
+    with house(url) as homing:
+        stock(homing, stored=stored, sessions=due)
+        homing.store.write_now(lambda tx: let_be_due(tx, tx.now(), 0, due))
+        homing.store.engine.dispose()
+    connection = Connection(url)
+    begun = time.perf_counter()
     now = int(datetime.now(UTC).timestamp() * 1_000_000)
     jobs = connection.execute(
         "select id, session_id, message, name from job where next_run_at <= ? order by next_run_at limit ?", (now, due)
     ).fetchall()
-    begun = time.perf_counter()
     for start in range(0, len(jobs), BATCH):
         batch = [(*job, f"{job[0]}:{now // 1000}", new_id("in")) for job in jobs[start : start + BATCH]]
         _tick(connection, batch, now)
@@ -35,8 +71,8 @@ def measure(path: Path, due: int) -> float:
     return seconds
 
 
-def _tick(connection: sqlite3.Connection, batch: list[tuple[Any, ...]], now: int) -> None:
-    connection.execute("begin immediate")
+def _tick(connection: Connection, batch: Rows, now: int) -> None:
+    connection.begin()
     connection.executemany(
         "insert into run (id, job_id, session_id, lane_id, user_id, trigger, scheduled_for, state, revision, rev,"
         " queued_at, lateness_ms, next_run_at) values (?, ?, ?, ?, 'default', 'timer', ?, 'queued', 1, 1, ?, 0, ?)",
@@ -55,8 +91,8 @@ def _tick(connection: sqlite3.Connection, batch: list[tuple[Any, ...]], now: int
     connection.execute("commit")
 
 
-def _open(connection: sqlite3.Connection, batch: list[tuple[Any, ...]], now: int) -> None:
-    connection.execute("begin immediate")
+def _open(connection: Connection, batch: Rows, now: int) -> None:
+    connection.begin()
     connection.executemany(
         "update session set rev = rev + 1, seq = seq + 1, updated_at = ? where id = ?",
         [(now, session) for _, session, *_ in batch],
@@ -87,8 +123,8 @@ def _open(connection: sqlite3.Connection, batch: list[tuple[Any, ...]], now: int
     connection.execute("commit")
 
 
-def _close(connection: sqlite3.Connection, batch: list[tuple[Any, ...]], now: int) -> None:
-    connection.execute("begin immediate")
+def _close(connection: Connection, batch: Rows, now: int) -> None:
+    connection.begin()
     connection.executemany(
         "update session set rev = rev + 1, seq = seq + 1, updated_at = ? where id = ?",
         [(now, session) for _, session, *_ in batch],

@@ -1,72 +1,100 @@
-"""F1–F3, F5: dispatch of jobs due at once through the real scheduler, lanes and runner, with a no-op turn."""
+"""F1–F4: jobs due at one instant, through the real scheduler, lanes and runner with a no-op turn, and its peers.
+
+`homing`: from the due instant until the last run is finished on record. `raw`: the same rows written by hand in
+batches. `apscheduler`: APScheduler 3.11 with its SQLAlchemy job store, which keeps no record of runs.
+"""
 
 import argparse
 import asyncio
 import time
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from benchmarks._house import database, house, no_op, say, stock
+from benchmarks import _apscheduler, _raw
+from benchmarks._house import database, house, let_be_due, say, stock
+from benchmarks._witness import Witness, percentile, watched_loop
 from homing.store import Tx
 from homing.store import tables as t
-from homing.wiring import Homing, make_engine
+from homing.wiring import Homing, make_engine, running
+
+WHO = ("homing", "raw", "apscheduler", "apscheduler-wal")
+# Long enough to write the instant into ten thousand jobs before it comes.
+_AHEAD = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatched:
+    """What a dispatch took, from the due instant on."""
+
+    seconds: float
+    first_ms: float
+    gaps_ms: list[float]
 
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks dispatch")
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--who", choices=WHO, default="homing")
     parser.add_argument("--due", type=int, default=10_000)
     parser.add_argument("--stored", type=int, default=20_000)
     parser.add_argument("--sessions", type=int, default=0, help="how many conversations the jobs share; 0: one each")
     parser.add_argument("--slots", type=int, default=512)
     ask = parser.parse_args(argv)
+    if ask.who == "apscheduler-wal" and ask.database != "sqlite":
+        parser.error("apscheduler-wal is SQLite's")
+    stored = max(ask.stored, ask.due + 1)
+    more = {"database": ask.database, "who": ask.who, "due": ask.due, "stored": stored}
     with database(ask.database) as url:
-        print_result(ask.database, *measure(url, ask.due, ask.stored, ask.sessions or ask.due, ask.slots))
+        if ask.who == "homing":
+            done = measure(url, ask.due, stored, ask.sessions or ask.due, ask.slots)
+            say("dispatch", ask.due / done.seconds, "runs/s", **more, slots=ask.slots, seconds=round(done.seconds, 3))
+            say("dispatch_first_start", done.first_ms, "ms", **more)
+            p99 = round(percentile(done.gaps_ms, 99), 1)
+            say("dispatch_loop_stall", max(done.gaps_ms), "ms", p99_ms=p99, **more)
+            return
+        seconds = (
+            _raw.measure(url, ask.due, stored)
+            if ask.who == "raw"
+            else _apscheduler.measure(url, ask.due, stored, wal=ask.who == "apscheduler-wal")
+        )
+        say("dispatch", ask.due / seconds, "runs/s", **more, seconds=round(seconds, 3))
 
 
-def print_result(kind: str, due: int, seconds: float, first_ms: float, stall_ms: float, stored: int) -> None:
-    say("dispatch", due / seconds, "runs/s", database=kind, due=due, stored=stored, seconds=round(seconds, 3))
-    say("dispatch_first_start", first_ms, "ms", database=kind, due=due)
-    say("dispatch_loop_stall", stall_ms, "ms", database=kind, due=due)
-
-
-def measure(url: str, due: int, stored: int, sessions: int, slots: int) -> tuple[int, float, float, float, int]:
+def measure(url: str, due: int, stored: int, sessions: int, slots: int) -> Dispatched:
     """Store jobs, let them all come due at once, and wait until every run is finished on record."""
     with house(url, max_concurrent_runs=slots, slots=slots) as homing:
-        stock(homing, due=due, stored=stored, sessions=sessions, now=datetime.now(UTC))
-        seconds, first_ms, stall_ms = asyncio.run(_dispatch(homing, due))
-    return due, seconds, first_ms, stall_ms, stored
+        stock(homing, stored=stored, sessions=sessions)
+        return asyncio.run(_dispatch(homing, due, stored))
 
 
-async def _dispatch(homing: Homing, due: int) -> tuple[float, float, float]:
-    engine = make_engine(homing, think=no_op)
-    assert engine.scheduler is not None
-    await homing.store.bell.open()
-    stalls: list[float] = []
-    watch = asyncio.create_task(_watch_stalls(stalls))
-    begun = time.perf_counter()
-    wall = datetime.now(UTC)
-    tasks = [asyncio.create_task(engine.scheduler.run()), asyncio.create_task(engine.runner.run())]
-    # The rows are the witness: every due job has a run that ended well. Each closing rings.
-    ear = homing.store.bell.listen("lanes")
-    while await homing.store.read(_finished) < due:
-        await ear.wait(0.25)
-    seconds = time.perf_counter() - begun
-    first = await homing.store.read(lambda tx: tx.rows(sa.select(sa.func.min(t.run.c.started_at)))[0][0])
-    for task in (*tasks, watch):
-        task.cancel()
-    await asyncio.gather(*tasks, watch, return_exceptions=True)
+async def _dispatch(homing: Homing, due: int, stored: int) -> Dispatched:
+    witness = Witness()
+    async with running(homing, make_engine(homing, think=witness)):
+        # One job goes before: until statements are compiled it is the start that is measured.
+        await homing.store.write(lambda tx: let_be_due(tx, tx.now(), stored - 1, 1))
+        await witness.wait_for(1, 30)
+        due_at = datetime.now(UTC) + _AHEAD
+        await homing.store.write(lambda tx: let_be_due(tx, due_at, 0, due))
+        left = (due_at - datetime.now(UTC)).total_seconds()
+        if left <= 0:
+            raise RuntimeError(
+                "The machine is too slow to let the jobs come due in two seconds; name fewer with --due."
+            )
+        begun = time.perf_counter() + left
+        await asyncio.sleep(left - 0.1)
+        async with watched_loop() as gaps:
+            await witness.wait_for(due + 1, 600)
+            # The rows are the witness: every due job has a run that ended well.
+            while await homing.store.read(finished) < due + 1:  # noqa: ASYNC110 - nobody rings for the last
+                await asyncio.sleep(0.01)
+        seconds = time.perf_counter() - begun
     await homing.store.close()
-    return seconds, (first - wall).total_seconds() * 1000, max(stalls) * 1000
+    first = sorted(witness.began.values())[1]
+    return Dispatched(seconds=seconds, first_ms=(first - begun) * 1000, gaps_ms=gaps)
 
 
-def _finished(tx: Tx) -> int:
+def finished(tx: Tx) -> int:
+    """Count runs that ended well."""
     return tx.rows(sa.select(sa.func.count()).select_from(t.run).where(t.run.c.state == "ok"))[0][0]
-
-
-async def _watch_stalls(stalls: list[float]) -> None:
-    while True:
-        before = time.perf_counter()
-        await asyncio.sleep(0.005)
-        stalls.append(time.perf_counter() - before - 0.005)

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,7 @@ def main(argv: list[str]) -> None:
 def _fill(path: Path, size: int) -> None:
     """Store jobs, ten thousand a user; the first thousand are the owner's."""
     with house(f"sqlite:///{path}") as homing:
-        stock(homing, due=0, stored=min(size, 1000), sessions=SESSIONS, now=datetime.now(UTC))
+        stock(homing, stored=min(size, 1000), sessions=SESSIONS)
         homing.store.write_now(lambda tx: _multiply(tx, size - 1000))
         homing.store.engine.dispose()
 
