@@ -1,4 +1,7 @@
-"""The one place where objects are made and handed to each other; reads top to bottom."""
+"""The one place where objects are made and handed to each other; reads top to bottom.
+
+Every command comes by here, and most need neither engine nor channels: those are imported where they are made.
+"""
 
 import asyncio
 import os
@@ -7,21 +10,12 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from homing.agent.choice import choose
 from homing.agent.models import Models
-from homing.channels import Channel
-from homing.channels.email import EmailChannel, read_smtp_url
-from homing.channels.webhook import WebhookChannel
-from homing.engine.courier import Courier
-from homing.engine.lane import Lanes, Think
-from homing.engine.runner import Runner
-from homing.engine.scheduler import Scheduler
-from homing.engine.sweeper import Sweeper
-from homing.engine.thinking import Thinker
 from homing.model.clock import Clock, SystemClock
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent
@@ -29,7 +23,14 @@ from homing.model.targets import loopback_allowed
 from homing.operations.desk import House
 from homing.settings import Settings
 from homing.store import Store, Tx, people, schema
-from homing.tools.toolbox import toolbox
+
+if TYPE_CHECKING:
+    from homing.channels import Channel
+    from homing.engine.courier import Courier
+    from homing.engine.lane import Think
+    from homing.engine.runner import Runner
+    from homing.engine.scheduler import Scheduler
+    from homing.engine.sweeper import Sweeper
 
 log = structlog.get_logger(__name__)
 
@@ -89,14 +90,24 @@ class Engine:
     """The machines of one worker."""
 
     worker_id: str
-    scheduler: Scheduler | None
-    runner: Runner
-    courier: Courier
-    sweeper: Sweeper
+    scheduler: "Scheduler | None"
+    runner: "Runner"
+    courier: "Courier"
+    sweeper: "Sweeper"
 
 
-def make_engine(homing: Homing, *, think: Think | None = None, channels: Mapping[str, Channel] | None = None) -> Engine:
+def make_engine(
+    homing: Homing, *, think: "Think | None" = None, channels: "Mapping[str, Channel] | None" = None
+) -> Engine:
     """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks."""
+    from homing.engine.courier import Courier  # noqa: PLC0415 - see above
+    from homing.engine.lane import Lanes  # noqa: PLC0415 - see above
+    from homing.engine.runner import Runner  # noqa: PLC0415 - see above
+    from homing.engine.scheduler import Scheduler  # noqa: PLC0415 - see above
+    from homing.engine.sweeper import Sweeper  # noqa: PLC0415 - see above
+    from homing.engine.thinking import Thinker  # noqa: PLC0415 - see above
+    from homing.tools.toolbox import toolbox  # noqa: PLC0415 - see above
+
     store, house, clock = homing.store, homing.house, homing.clock
     worker_id = new_id("worker")
     thinker = Thinker(
@@ -117,8 +128,11 @@ def make_engine(homing: Homing, *, think: Think | None = None, channels: Mapping
     )
 
 
-def make_channels(homing: Homing) -> dict[str, Channel]:
+def make_channels(homing: Homing) -> "dict[str, Channel]":
     """Make the channels that this Homing can carry letters by."""
+    from homing.channels.email import EmailChannel, read_smtp_url  # noqa: PLC0415 - see above
+    from homing.channels.webhook import WebhookChannel  # noqa: PLC0415 - see above
+
     channels: dict[str, Channel] = {}
 
     async def find(webhook_id: str) -> tuple[str, str] | None:

@@ -6,13 +6,15 @@ Every method may raise `Lost`: then the turn belongs to another worker, and the 
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from pydantic_ai.messages import ModelMessage, ModelResponse
+if TYPE_CHECKING:
+    # Only names here: the library takes half a second to import, and whoever offers a tool need not pay that.
+    from pydantic_ai.messages import ModelMessage, ModelResponse
 
 # Names for those who only pass them on: the engine keeps them and knows nothing of their inside.
-History: TypeAlias = Sequence[ModelMessage]
-Response: TypeAlias = ModelResponse
+History: TypeAlias = "Sequence[ModelMessage]"
+Response: TypeAlias = "ModelResponse"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class KeptStep:
     key: str
     """A tool's `tool_call_id`; for model and inject steps their number."""
     done: bool
-    response: ModelResponse | None = None
+    response: "ModelResponse | None" = None
     """What the model said (model steps)."""
     result: str | None = None
     """What the tool answered, as the model saw it (tool steps), or the person's text (inject steps)."""
@@ -64,7 +66,7 @@ class Tool:
 class Journal(Protocol):
     """What the agent asks of whoever keeps its steps."""
 
-    async def model_done(self, response: ModelResponse, *, name: str, duration_ms: int) -> None:
+    async def model_done(self, response: "ModelResponse", *, name: str, duration_ms: int) -> None:
         """Keep a finished model response."""
         ...
 
@@ -116,7 +118,7 @@ class Ask:
     """A Pydantic AI model name, or `offline`."""
     instructions: str
     """System prompt: the agent's own instructions, memories found for this opening, time and zone."""
-    history: Sequence[ModelMessage]
+    history: "Sequence[ModelMessage]"
     """Earlier turns, oldest first."""
     prompt: str
     """What this turn is about, as the model shall see it (for a scheduled turn the rendered prompt)."""
@@ -136,7 +138,7 @@ class Answer:
 
     text: str
     """May be empty."""
-    messages: Sequence[ModelMessage]
+    messages: "Sequence[ModelMessage]"
     """The turn's own messages in order, the prompt first, also those of earlier attempts."""
     model: str
     input_tokens: int

@@ -1,25 +1,27 @@
-"""Which model answers: names to Pydantic AI models, each made once, with its SDK loaded only when it is needed."""
+"""Which model answers: names to Pydantic AI models, each made once.
+
+Every process that is wired has one of these, and few of them ever ask a model: the library and each SDK are loaded when
+they are needed, and not before.
+"""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
-
-import httpx2
-from pydantic_ai.exceptions import UserError
-from pydantic_ai.models import Model, infer_model
-from pydantic_ai.settings import ModelSettings, ThinkingLevel
+from typing import TYPE_CHECKING, cast
 
 from homing.agent.choice import OFFLINE, Choice, choose
 from homing.agent.journal import Ask
-from homing.agent.offline import offline_model
 from homing.model.errors import Invalid, ModelFailed
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
 __all__ = ["OFFLINE", "Choice", "Models", "choose", "read_thinking"]
 
 # A model may think for minutes before it says a word; the turn's own ceiling ends what takes longer.
-TIMEOUT = httpx2.Timeout(connect=10, read=300, write=60, pool=10)
-THINKING: Mapping[str, ThinkingLevel] = {
+_SECONDS = {"connect": 10, "read": 300, "write": 60, "pool": 10}
+THINKING: "Mapping[str, ThinkingLevel]" = {
     "off": False,
     "on": True,
     "minimal": "minimal",
@@ -35,17 +37,19 @@ THINKING: Mapping[str, ThinkingLevel] = {
 class Models:
     """The models of this process. `extra` names models of your own, for tests and for providers we do not know."""
 
-    extra: Mapping[str, Model] = field(default_factory=dict[str, Model])
-    _made: dict[str, Model] = field(default_factory=dict[str, Model], init=False)
+    extra: "Mapping[str, Model]" = field(default_factory=dict[str, "Model"])
+    _made: "dict[str, Model]" = field(default_factory=dict[str, "Model"], init=False)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    async def for_ask(self, ask: Ask) -> Model:
+    async def for_ask(self, ask: Ask) -> "Model":
         """Give the model a turn asks for; the offline one is told what it may know besides the text."""
         if ask.model == OFFLINE and OFFLINE not in self.extra:
+            from homing.agent.offline import offline_model  # noqa: PLC0415 - see above
+
             return offline_model(prompt=ask.prompt, facts=ask.facts)
         return await self.get(ask.model)
 
-    async def get(self, name: str) -> Model:
+    async def get(self, name: str) -> "Model":
         """Give the model of that name, or raise a permanent `ModelFailed` that says what is missing."""
         if name in self.extra:
             return self.extra[name]
@@ -58,13 +62,16 @@ class Models:
                 self._made[name] = await model.__aenter__()
             return self._made[name]
 
-    def settings(self, name: str, *, thinking: str | None = None) -> ModelSettings:
+    def settings(self, name: str, *, thinking: str | None = None) -> "ModelSettings":
         """Give the settings of a request: how hard to think, and no tries but those that we count."""
+        import httpx2  # noqa: PLC0415 - see above
+        from pydantic_ai.settings import ModelSettings  # noqa: PLC0415 - see above
+
         settings = ModelSettings()
         if thinking:
             settings["thinking"] = read_thinking(thinking)
         if name not in self.extra and name != OFFLINE:
-            settings |= ModelSettings(max_retries=0, timeout=cast(float, TIMEOUT))
+            settings |= ModelSettings(max_retries=0, timeout=cast(float, httpx2.Timeout(**_SECONDS)))
         return settings
 
     async def close(self) -> None:
@@ -74,7 +81,7 @@ class Models:
             await model.__aexit__(None, None, None)
 
 
-def read_thinking(text: str) -> ThinkingLevel:
+def read_thinking(text: str) -> "ThinkingLevel":
     """Read how hard a model shall think."""
     level = THINKING.get(text.strip().lower())
     if level is None:
@@ -83,7 +90,10 @@ def read_thinking(text: str) -> ThinkingLevel:
     return level
 
 
-def _make(name: str) -> Model:
+def _make(name: str) -> "Model":
+    from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - see above
+    from pydantic_ai.models import infer_model  # noqa: PLC0415 - see above
+
     try:
         return infer_model(name)
     except (UserError, ImportError, ValueError) as error:

@@ -1,17 +1,25 @@
-"""No server runs: the same app answers in this process, as the owner. No engine, no scheduler: nothing fires."""
+"""No server runs: the operations answer in this process, as the owner. No engine, no scheduler: nothing fires.
+
+The same addresses and the same words as at the front door, without the framework that carries them there: importing it
+would cost more than the whole answer.
+"""
 
 import asyncio
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote
 
 from homing.cli.home import make_home, owner_token
 from homing.cli.logs import quiet_logs
 from homing.cli.problems import answered
 from homing.cli.server import Json
+from homing.model.errors import NotFound, Refused, Unauthenticated
 from homing.settings import Settings
 
 if TYPE_CHECKING:
-    import httpx2
+    from homing.operations import Operation
+    from homing.store import Tx
+    from homing.web.routes import Route
 
 
 class Local:
@@ -21,38 +29,70 @@ class Local:
 
     def __init__(self, settings: Settings) -> None:
         from homing.cli.house import open_house
-        from homing.web.app import make_app
 
         quiet_logs()
         make_home(settings)
         self._homing = open_house(settings)
         self._token = owner_token(settings)
-        app = make_app(store=self._homing.store, house=self._homing.house, clock=self._homing.clock)
         self._loop = asyncio.Runner()
-        self._client = self._loop.run(_connect(app))
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Any:
-        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "homing-cli"}
-        content = None
-        if body is not None:
-            content = json.dumps(body).encode()
-            headers["Content-Type"] = "application/json"
-        response = self._loop.run(self._client.request(method, path, content=content, headers=headers))
-        answer = response.json() if response.content else None
-        if response.status_code >= 400:
-            raise answered(response.status_code, answer)
-        return answer
+        from homing.model.ids import new_id
+        from homing.web.refusals import refusal_of
+
+        try:
+            return self._loop.run(self._answer(method, path, body or {}))
+        except Refused as error:
+            refusal = refusal_of(error, new_id("req"))
+            raise answered(refusal.status, refusal.body) from None
 
     def close(self) -> None:
-        self._loop.run(self._end())
+        self._loop.run(self._homing.store.close())
         self._loop.close()
 
-    async def _end(self) -> None:
-        await self._client.aclose()
-        await self._homing.store.close()
+    async def _answer(self, method: str, path: str, body: Json) -> Any:
+        from homing.operations import read
+        from homing.web.gathering import beside_path, gathered
+
+        where, _, query = path.partition("?")
+        route, parts = _find(method, where)
+        # An answer to wait for comes from an engine, and here is none.
+        given = gathered(route, parse_qsl(query, keep_blank_values=True), parts, but=("wait",))
+        ask = read(route.operation.ask, given | beside_path(route, body))
+        store = self._homing.store
+        operate = store.read if route.operation.reads else store.write
+        return await operate(lambda tx: self._operate(tx, route.operation, ask))
+
+    def _operate(self, tx: "Tx", operation: "Operation", ask: Any) -> Any:
+        from homing.operations import Desk
+        from homing.operations.people import recognise
+
+        known = recognise(tx, self._token, "cli")
+        if known is None:
+            raise Unauthenticated("This token is unknown, has ended or was revoked.")
+        answer = operation.function(Desk(tx=tx, caller=known.caller, house=self._homing.house), ask)
+        return json.loads(answer.model_dump_json())
 
 
-async def _connect(app: Any) -> "httpx2.AsyncClient":
-    import httpx2
+def _find(method: str, path: str) -> "tuple[Route, dict[str, str]]":
+    from homing.web.routes import ROUTES, SEND
 
-    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1", timeout=None)
+    said = path.split("/")
+    for route in (*ROUTES, SEND):
+        parts = _matched(route.path.split("/"), said)
+        if route.method == method and parts is not None:
+            return route, parts
+    raise NotFound(f"There is no {method} {path} without a server.")
+
+
+def _matched(known: list[str], said: list[str]) -> dict[str, str] | None:
+    """Name the parts of a path as its route does; None when it is another."""
+    if len(known) != len(said):
+        return None
+    parts: dict[str, str] = {}
+    for name, text in zip(known, said, strict=True):
+        if name.startswith("{"):
+            parts[name.strip("{}")] = unquote(text)
+        elif name != text:
+            return None
+    return parts

@@ -8,14 +8,15 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from homing.model.errors import Conflict, Invalid, Malformed, Refused
+from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.people import Caller
 from homing.operations.desk import Desk
-from homing.operations.shapes.base import Answer, Ask, Listing, PageAsk, read
+from homing.operations.shapes.base import Answer, Ask, read
 from homing.store import Tx, upkeep
 from homing.store.upkeep import KeptAnswer
 from homing.web.bodies import read_body, read_object
 from homing.web.door import FrontDoor
+from homing.web.gathering import beside_path, gathered
 from homing.web.routes import Route
 
 REPLAYED = "Idempotency-Replayed"
@@ -53,42 +54,14 @@ async def let_in(door: FrontDoor, request: Request) -> Caller:
 
 def queried(route: Route, request: Request, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
     """Gather what the path and the query say."""
-    given: dict[str, Any] = dict(route.defaults)
-    seen: set[str] = set()
-    for name, value in request.query_params.multi_items():
-        if name in seen:
-            raise Malformed(f"{name[:100]} is given twice in the query. Give it once.")
-        seen.add(name)
-        if name not in but:
-            given[name] = value
-    if issubclass(route.operation.answer, Listing):
-        given = _without_page(given)
-    if route.has_body and (extra := given.keys() - route.defaults.keys()):
-        names = ", ".join(sorted(extra))[:200]
-        raise Invalid(f"{names}: this stands in the body, not in the query.", field=names, code="unknown_field")
-    if taken := given.keys() & set(route.named.values()):
-        names = ", ".join(sorted(taken))
-        raise Invalid(f"{names}: this stands in the path already.", field=names, code="unknown_field")
-    return given | {field: request.path_params[name] for name, field in route.named.items()}
-
-
-def _without_page(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A list that is given whole takes the same words as all lists: a limit changes nothing, and no cursor is its."""
-    page = read(PageAsk, {name: value for name, value in given.items() if name in PageAsk.model_fields})
-    if page.cursor is not None:
-        raise Malformed("This list has one page only. Ask without a cursor.", code="bad_cursor")
-    return {name: value for name, value in given.items() if name not in PageAsk.model_fields}
+    return gathered(route, request.query_params.multi_items(), request.path_params, but=but)
 
 
 async def bodied(route: Route, request: Request) -> dict[str, Any]:
     """Gather what the body says; only POST and PATCH have one."""
     if not route.has_body:
         return {}
-    body = read_object(await read_body(request), request.headers.get("content-type", ""))
-    if taken := body.keys() & set(route.named.values()):
-        names = ", ".join(sorted(taken))
-        raise Invalid(f"{names}: this stands in the path, not in the body.", field=names, code="read_only")
-    return body
+    return beside_path(route, read_object(await read_body(request), request.headers.get("content-type", "")))
 
 
 async def make(door: FrontDoor, route: Route, request: Request, caller: Caller, given: Mapping[str, Any]) -> Made:

@@ -1,10 +1,12 @@
 """Commands that find a running server: the same answers, and things happen."""
 
+import shlex
 import subprocess
 import sys
 
 import pytest
 
+from homing.cli.asking import NOTHING_FIRES
 from support.commands import Homing
 
 HEAVY = ("pydantic_ai", "openai", "anthropic", "fastapi", "sqlalchemy", "pydantic", "httpx2", "mcp")
@@ -71,12 +73,25 @@ def test_a_fresh_sign_in_link_names_the_running_server(homing: Homing, server: s
 def test_asking_a_server_imports_nothing_heavy(homing: Homing, server: str) -> None:
     homing("cron", "add", "every day at 9", "x", "--id", "mine")
     for args in (["cron", "list"], ["cron", "get", "mine"], ["cron", "pause", "mine", "--json"], ["sessions", "list"]):
-        program = (
-            "import sys; from homing.cli.rim import run; code = run(sys.argv[1:]);"
-            f" sys.exit(code or ' '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
-        )
-        done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, ""), args
+        assert imported(HEAVY, *args) == "", args
+
+
+@pytest.mark.parametrize("command", ["--help", "cron list", "cron preview 'every day at 9'", "sessions list"])
+def test_without_a_server_nothing_is_imported_that_only_servers_and_engines_need(homing: Homing, command: str) -> None:
+    homing("cron", "status")
+    heavy = ("pydantic_ai", "openai", "anthropic", "fastapi", "starlette", "uvicorn", "mcp", "httpx2", "aiosmtplib")
+    assert imported(heavy, *shlex.split(command)) in ("", NOTHING_FIRES), command
+
+
+def imported(heavy: tuple[str, ...], *args: str) -> str:
+    """Run a command in a process of its own; tell what it said on stderr, or which of these it has imported."""
+    program = (
+        "import sys; from homing.cli.rim import run; code = run(sys.argv[1:]);"
+        f" sys.exit(code or ' '.join(name for name in {heavy!r} if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stderr.strip()
 
 
 def test_a_server_that_is_set_but_not_there_is_an_error(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,47 @@
+"""What a request says in its path, its query and its body, put together for the operation; whoever carried it here."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from homing.model.errors import Invalid, Malformed
+from homing.operations.shapes.base import Listing, PageAsk, read
+from homing.web.routes import Route
+
+
+def gathered(
+    route: Route, query: Iterable[tuple[str, str]], path: Mapping[str, str], *, but: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Gather what the path and the query say."""
+    given: dict[str, Any] = dict(route.defaults)
+    seen: set[str] = set()
+    for name, value in query:
+        if name in seen:
+            raise Malformed(f"{name[:100]} is given twice in the query. Give it once.")
+        seen.add(name)
+        if name not in but:
+            given[name] = value
+    if issubclass(route.operation.answer, Listing):
+        given = _without_page(given)
+    if route.has_body and (extra := given.keys() - route.defaults.keys()):
+        names = ", ".join(sorted(extra))[:200]
+        raise Invalid(f"{names}: this stands in the body, not in the query.", field=names, code="unknown_field")
+    if taken := given.keys() & set(route.named.values()):
+        names = ", ".join(sorted(taken))
+        raise Invalid(f"{names}: this stands in the path already.", field=names, code="unknown_field")
+    return given | {field: path[name] for name, field in route.named.items()}
+
+
+def beside_path(route: Route, body: dict[str, Any]) -> dict[str, Any]:
+    """Give the body, unless it names again what stands in the path."""
+    if taken := body.keys() & set(route.named.values()):
+        names = ", ".join(sorted(taken))
+        raise Invalid(f"{names}: this stands in the path, not in the body.", field=names, code="read_only")
+    return body
+
+
+def _without_page(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A list that is given whole takes the same words as all lists: a limit changes nothing, and no cursor is its."""
+    page = read(PageAsk, {name: value for name, value in given.items() if name in PageAsk.model_fields})
+    if page.cursor is not None:
+        raise Malformed("This list has one page only. Ask without a cursor.", code="bad_cursor")
+    return {name: value for name, value in given.items() if name not in PageAsk.model_fields}
