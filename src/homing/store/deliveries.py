@@ -207,7 +207,7 @@ def listed(
         where.append(t.delivery.c.session_id == session_id)
     if before_n is not None:
         where.append(t.delivery.c.n < before_n)
-    rows = tx.rows(r.deliveries.where(*where).order_by(t.delivery.c.n.desc()).limit(limit))
+    rows = tx.rows(r.deliveries.add_columns(t.delivery.c.n).where(*where).order_by(t.delivery.c.n.desc()).limit(limit))
     return [(row.n, r.delivery_of(row)) for row in rows]
 
 

@@ -12,15 +12,6 @@ from homing.store import tables as t
 from homing.store.base import Tx, insert_new
 from homing.store.bulk import Bulk
 
-_DUE_COLUMNS = [
-    t.job.c[name]
-    for name in (
-        "id", "name", "session_id", "user_id", "agent_id", "sender_id", "payload_kind", "message", "isolated", "wake",
-        "kind", "revision", "schedule_errors", "next_run_at", "schedule_kind", "at", "every_ms", "anchor", "cron", "tz",
-        "starts_at", "ends_at", "max_runs", "runs_queued", "catch_up", "catch_up_window_seconds", "retry", "retry_of",
-    )
-]  # fmt: skip
-
 
 def lock(tx: Tx, job_ids: Collection[str]) -> None:
     """Lock jobs, the first kind in the order of locks."""
@@ -33,7 +24,7 @@ def lock(tx: Tx, job_ids: Collection[str]) -> None:
 
 def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
     """Lock and read jobs that are due, longest due first; those that another scheduler holds are left to it."""
-    statement = sa.select(*_DUE_COLUMNS).where(t.job.c.next_run_at <= now).order_by(t.job.c.next_run_at).limit(limit)
+    statement = sa.select(*r.due_columns).where(t.job.c.next_run_at <= now).order_by(t.job.c.next_run_at).limit(limit)
     if tx.postgres:
         statement = statement.with_for_update(skip_locked=True, key_share=True)
     return [r.due_job_of(row) for row in tx.rows(statement)]

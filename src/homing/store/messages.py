@@ -72,8 +72,7 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
         )[0][0]
         after_n = max(after_n, last or 0)
     rows = tx.rows(
-        sa.select(t.message, t.session.c.key.label("session_key"), t.turn.c.history, t.turn.c.opening_seq)
-        .join(t.session, t.session.c.id == t.message.c.session_id)
+        r.messages.add_columns(t.turn.c.history)
         .outerjoin(t.turn, t.turn.c.id == t.message.c.turn_id)
         .where(
             t.message.c.lane_id == lane_id,

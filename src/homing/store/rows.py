@@ -1,6 +1,6 @@
 """Rows become nouns here, and nowhere else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
 from homing.store import tables as t
-from homing.store.base import Row, columns
+from homing.store.base import Row
 
 T = TypeVar("T")
 
@@ -23,38 +23,47 @@ def _names(kind: type[Any], *apart: str) -> list[str]:
     return [field.name for field in fields(kind) if field.name not in apart]
 
 
-# What of a noun is read from the row by its own name.
-_JOB_PLAIN = _names(Job, "timing", "payload")
-_PAYLOAD_PLAIN = _names(Payload, "kind")
-_DUE_PLAIN = _names(DueJob, "timing")
-_TIMING_PLAIN = _names(Timing, "schedule")
-_RUN_PLAIN = _names(Run)
-_MESSAGE_PLAIN = _names(Message)
-_DELIVERY_PLAIN = _names(Delivery)
-_TURN_PLAIN = _names(Turn)
-_INBOUND_PLAIN = _names(Inbound)
-_STEP_PLAIN = _names(Step)
-_SESSION_PLAIN = _names(Session)
-_USER_PLAIN = _names(User)
-_AGENT_PLAIN = _names(Agent)
+def _order(chosen: "Sequence[sa.ColumnElement[Any]] | sa.Select[*tuple[Any, ...]]") -> list[str]:
+    """Name what a row holds, in its order. Asking each row for its names costs more than reading it."""
+    columns = chosen.selected_columns if isinstance(chosen, sa.Select) else chosen
+    return [str(column.key) for column in columns]
 
-turn_columns = [t.turn.c[name] for name in _TURN_PLAIN]
-inbound_columns = [t.inbound.c[name] for name in _INBOUND_PLAIN]
-step_columns = [t.step.c[name] for name in _STEP_PLAIN]
-session_columns = [t.session.c[name] for name in _SESSION_PLAIN]
+
+turn_columns = [t.turn.c[name] for name in _names(Turn)]
+inbound_columns = [t.inbound.c[name] for name in _names(Inbound)]
+step_columns = [t.step.c[name] for name in _names(Step)]
+session_columns = [t.session.c[name] for name in _names(Session)]
+user_columns = [t.user.c[name] for name in _names(User)]
+agent_columns = [t.agent.c[name] for name in _names(Agent)]
+_SCHEDULE = ["schedule_kind", "at", "every_ms", "anchor", "cron", "tz"]
+_TIMING_PLAIN = _names(Timing, "schedule")
+_PAYLOAD_PLAIN = _names(Payload, "kind")
+_JOB_PLAIN = _names(Job, "timing", "payload")
+_DUE_PLAIN = _names(DueJob, "timing")
+due_columns = [t.job.c[name] for name in dict.fromkeys([*_DUE_PLAIN, *_SCHEDULE, *_TIMING_PLAIN])]
 
 jobs = sa.select(t.job, t.session.c.key.label("session_key")).join(t.session, t.session.c.id == t.job.c.session_id)
 runs = (
-    sa.select(t.run, t.job.c.name.label("job_name"), t.job.c.tz, t.session.c.key.label("session_key"))
+    sa.select(
+        *[t.run.c[name] for name in _names(Run, "job_name", "tz", "session_key")],
+        t.job.c.name.label("job_name"),
+        t.job.c.tz,
+        t.session.c.key.label("session_key"),
+    )
     .join(t.job, t.job.c.id == t.run.c.job_id)
     .join(t.session, t.session.c.id == t.run.c.session_id)
 )
-messages = sa.select(t.message, t.session.c.key.label("session_key")).join(
-    t.session, t.session.c.id == t.message.c.session_id
+messages = sa.select(
+    *[t.message.c[name] for name in _names(Message, "session_key")], t.session.c.key.label("session_key")
+).join(t.session, t.session.c.id == t.message.c.session_id)
+deliveries = sa.select(
+    *[t.delivery.c[name] for name in _names(Delivery, "session_key")], t.session.c.key.label("session_key")
+).join(t.session, t.session.c.id == t.delivery.c.session_id)
+
+_TURN, _INBOUND, _STEP, _SESSION, _USER, _AGENT = map(
+    _order, (turn_columns, inbound_columns, step_columns, session_columns, user_columns, agent_columns)
 )
-deliveries = sa.select(t.delivery, t.session.c.key.label("session_key")).join(
-    t.session, t.session.c.id == t.delivery.c.session_id
-)
+_JOB, _DUE, _RUN, _MESSAGE, _DELIVERY = map(_order, (jobs, due_columns, runs, messages, deliveries))
 
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:
@@ -79,64 +88,74 @@ def schedule_columns(schedule: Schedule) -> dict[str, Any]:
             return columns | {"schedule_kind": "cron", "cron": schedule.cron}
 
 
-def _timing(row: Mapping[str, Any]) -> Timing:
-    return _noun(Timing, row, _TIMING_PLAIN, schedule=schedule_of(row))
-
-
-def _noun(kind: type[T], values: Mapping[str, Any], names: Sequence[str], /, **others: object) -> T:
+def _noun(kind: type[T], values: Iterable[tuple[str, Any]], /, **others: object) -> T:
     """Fill a noun in one go: a frozen dataclass sets each of its fields by a call of its own."""
     noun = object.__new__(kind)
-    noun.__dict__.update({name: values[name] for name in names}, **others)
+    noun.__dict__.update(values, **others)
     return noun
 
 
+def _null_as(noun: T, **empty: object) -> T:
+    for name, value in empty.items():
+        if noun.__dict__[name] is None:
+            noun.__dict__[name] = value
+    return noun
+
+
+def _some(values: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
+    return [(name, values[name]) for name in names]
+
+
+def _timing(values: Mapping[str, Any]) -> Timing:
+    return _noun(Timing, _some(values, _TIMING_PLAIN), schedule=schedule_of(values))
+
+
 def job_of(row: Row) -> Job:
-    m = columns(row)
-    payload = _noun(Payload, m, _PAYLOAD_PLAIN, kind=m["payload_kind"])
-    return _noun(Job, m, _JOB_PLAIN, timing=_timing(m), payload=payload)
+    m = dict(zip(_JOB, row, strict=False))
+    payload = _noun(Payload, _some(m, _PAYLOAD_PLAIN), kind=m["payload_kind"])
+    return _noun(Job, _some(m, _JOB_PLAIN), timing=_timing(m), payload=payload)
 
 
 def due_job_of(row: Row) -> DueJob:
-    m = columns(row)
-    return _noun(DueJob, m, _DUE_PLAIN, timing=_timing(m))
+    m = dict(zip(_DUE, row, strict=True))
+    return _noun(DueJob, _some(m, _DUE_PLAIN), timing=_timing(m))
+
+
+# A row may hold more behind what the noun knows: a list's sort key, for example.
 
 
 def run_of(row: Row) -> Run:
-    return _noun(Run, columns(row), _RUN_PLAIN)
+    return _noun(Run, zip(_RUN, row, strict=False))
 
 
 def session_of(row: Row) -> Session:
-    return _noun(Session, columns(row), _SESSION_PLAIN)
+    return _noun(Session, zip(_SESSION, row, strict=False))
 
 
 def turn_of(row: Row) -> Turn:
-    m = columns(row)
-    return _noun(Turn, m, _TURN_PLAIN, policy=m["policy"] or {})
+    return _null_as(_noun(Turn, zip(_TURN, row, strict=False)), policy={})
 
 
 def inbound_of(row: Row) -> Inbound:
-    m = columns(row)
-    return _noun(Inbound, m, _INBOUND_PLAIN, meta=m["meta"] or {})
+    return _null_as(_noun(Inbound, zip(_INBOUND, row, strict=False)), meta={})
 
 
 def step_of(row: Row) -> Step:
-    m = columns(row)
-    return _noun(Step, m, _STEP_PLAIN, cards=m["cards"] or [])
+    return _null_as(_noun(Step, zip(_STEP, row, strict=False)), cards=[])
 
 
 def message_of(row: Row) -> Message:
-    m = columns(row)
-    return _noun(Message, m, _MESSAGE_PLAIN, meta=m["meta"] or {}, cards=m["cards"] or [])
+    return _null_as(_noun(Message, zip(_MESSAGE, row, strict=False)), meta={}, cards=[])
 
 
 def delivery_of(row: Row) -> Delivery:
-    return _noun(Delivery, columns(row), _DELIVERY_PLAIN)
+    return _noun(Delivery, zip(_DELIVERY, row, strict=False))
 
 
 def user_of(row: Row) -> User:
-    return _noun(User, columns(row), _USER_PLAIN)
+    return _noun(User, zip(_USER, row, strict=True))
 
 
 def agent_of(row: Row) -> Agent:
-    m = columns(row)
-    return _noun(Agent, m, _AGENT_PLAIN, tools=tuple(m["tools"] or ()))
+    m = dict(zip(_AGENT, row, strict=True))
+    return _noun(Agent, m.items(), tools=tuple(m["tools"] or ()))
