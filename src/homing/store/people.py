@@ -32,7 +32,7 @@ def hash_secret(secret: str) -> str:
 
 
 def get_user(tx: Tx, user_id: str) -> User | None:
-    rows = tx.rows(sa.select(t.user).where(t.user.c.id == user_id))
+    rows = tx.rows(sa.select(*r.user_columns).where(t.user.c.id == user_id))
     return r.user_of(rows[0]) if rows else None
 
 
@@ -54,12 +54,12 @@ def change_user(tx: Tx, user_id: str, values: Mapping[str, object]) -> None:
 
 
 def get_agent(tx: Tx, agent_id: str) -> Agent | None:
-    rows = tx.rows(sa.select(t.agent).where(t.agent.c.id == agent_id))
+    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id))
     return r.agent_of(rows[0]) if rows else None
 
 
 def list_agents(tx: Tx) -> list[Agent]:
-    return [r.agent_of(row) for row in tx.rows(sa.select(t.agent).order_by(t.agent.c.id))]
+    return [r.agent_of(row) for row in tx.rows(sa.select(*r.agent_columns).order_by(t.agent.c.id))]
 
 
 def add_agent(tx: Tx, agent: Agent) -> None:
