@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from homing.mcp.doorway import make_server
@@ -37,8 +37,7 @@ class _SideDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             # No stream of ours stays open, and no session is there to be ended.
-            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
-            return
+            raise HTTPException(405, "MCP is spoken by POST here; there is no stream to open.", {"Allow": "POST"})
         request = Request(scope, receive)
         caller = replace(await self._admit(request), door="mcp")
         here = Here(store=self._store, house=self._house, caller=caller, every=_wants_all(request), closed=self._closed)

@@ -91,8 +91,8 @@ def revoke_token(desk: Desk, ask: TokenRef) -> Gone:
     return Gone(id=ask.token_id)
 
 
-def create_code(desk: Desk) -> str:
-    """Make a code that signs the caller in once, within ten minutes: for `homing open`."""
+def create_code(desk: Desk, *, made_from: str | None = None) -> str:
+    """Make a code that signs the caller in once, within ten minutes: for `homing open`. It ends with its token."""
     secret = new_secret()
     people.add_token(
         desk.tx,
@@ -101,6 +101,7 @@ def create_code(desk: Desk) -> str:
         kind="code",
         secret=secret,
         expires_at=desk.now + CODE_FOR,
+        made_from=made_from,
     )
     return secret
 
@@ -122,7 +123,13 @@ def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
         # A token that ends must not live on as a cookie.
         until = min(until, proof.expires_at)
     cookie = people.add_token(
-        desk.tx, user_id=proof.user_id, role=proof.role, kind="cookie", secret=secret, expires_at=until
+        desk.tx,
+        user_id=proof.user_id,
+        role=proof.role,
+        kind="cookie",
+        secret=secret,
+        expires_at=until,
+        made_from=proof.id if proof.kind == "token" else proof.made_from,
     )
     return SignedInShape(
         user_id=proof.user_id,

@@ -24,6 +24,8 @@ class Token:
     kind: str
     created_at: datetime
     expires_at: datetime | None
+    made_from: str | None
+    """Of a cookie or a code: the token that it ends with."""
 
 
 def hash_secret(secret: str) -> str:
@@ -73,7 +75,16 @@ def add_agent(tx: Tx, agent: Agent) -> None:
         )  # fmt: skip
 
 
-def add_token(tx: Tx, *, user_id: str, role: Role, kind: str, secret: str, expires_at: datetime | None) -> Token:
+def add_token(
+    tx: Tx,
+    *,
+    user_id: str,
+    role: Role,
+    kind: str,
+    secret: str,
+    expires_at: datetime | None,
+    made_from: str | None = None,
+) -> Token:
     """Keep a token's hash; the same secret is kept once."""
     known = find_token(tx, secret)
     if known:
@@ -82,7 +93,7 @@ def add_token(tx: Tx, *, user_id: str, role: Role, kind: str, secret: str, expir
     tx.run(
         insert_new(tx, t.token).values(
             id=new_id("tok"), user_id=user_id, role=role, kind=kind, hash=hashed, created_at=tx.now(),
-            expires_at=expires_at,
+            expires_at=expires_at, made_from=made_from,
         )
     )  # fmt: skip
     return _token_of(tx.rows(sa.select(t.token).where(t.token.c.hash == hashed))[0])
@@ -117,10 +128,14 @@ def list_tokens(tx: Tx, user_id: str) -> list[Token]:
 
 
 def revoke_token(tx: Tx, token_id: str, *, user_id: str | None) -> bool:
+    """Delete a token, with the cookies and codes made from it."""
     where = [t.token.c.id == token_id]
     if user_id is not None:
         where.append(t.token.c.user_id == user_id)
-    return tx.run(sa.delete(t.token).where(*where)) == 1
+    if tx.run(sa.delete(t.token).where(*where)) != 1:
+        return False
+    tx.run(sa.delete(t.token).where(t.token.c.made_from == token_id))
+    return True
 
 
 def revoke_secret(tx: Tx, secret: str) -> None:
@@ -131,7 +146,7 @@ def _token_of(row: Row) -> Token:
     m = columns(row)
     return Token(
         id=m["id"], user_id=m["user_id"], role=m["role"], kind=m["kind"], created_at=m["created_at"],
-        expires_at=m["expires_at"],
+        expires_at=m["expires_at"], made_from=m["made_from"],
     )  # fmt: skip
 
 

@@ -98,6 +98,8 @@ token = sa.Table(
     sa.Column("hash", sa.Text, nullable=False, unique=True),
     _instant("created_at", nullable=False),
     _instant("expires_at"),
+    # The token that a cookie or a code goes back to; whoever revokes that one ends these, too.
+    _text("made_from", nullable=True),
     _among("kind", "kind", "token", "cookie", "code"),
     sa.Index("ix_token_user", "user_id"),
 )

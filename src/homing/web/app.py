@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -190,7 +191,9 @@ async def _refuse(request: Request, error: Exception) -> Response:
 async def _refuse_by_router(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        detail = f"{request.method} cannot be used here."
+        # The router says only that; whoever stands at an address may know more.
+        plain = error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase
+        detail = f"{request.method} cannot be used here." if plain else error.detail
         return problem(405, "wrong_method", detail, _request_id(request), headers=dict(error.headers or {}))
     code = {404: "not_found", 413: "too_large"}.get(error.status_code, "malformed")
     return problem(error.status_code, code, str(error.detail), _request_id(request))

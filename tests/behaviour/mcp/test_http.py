@@ -1,11 +1,14 @@
 """MCP over HTTP as the official client speaks it: the same replies as at other doors, and nobody gets in unproved."""
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
 from mcp import Client
 
+from homing.model.errors import SlowDown
+from homing.model.people import OWNER
 from homing.operations.jobs import list_jobs
 from homing.operations.shapes.job_asks import ListJobs
 from homing.store import Tx, sessions
@@ -143,6 +146,21 @@ async def test_other_sites_other_names_and_other_methods_are_refused(doors: Door
         ours = await http.post("/mcp", json=LISTING, headers=HEADERS | {"Origin": "http://127.0.0.1:4664"})
     assert (page.status_code, name.status_code, stream.status_code, ours.status_code) == (403, 403, 405, 200)
     assert stream.headers["allow"] == "POST"
+    assert problem(stream)["code"] == "wrong_method"
+    assert "POST" in problem(stream)["detail"]
+
+
+async def test_whoever_asks_too_often_is_told_when_to_come_back_here_too(doors: Doors) -> None:
+    haste = doors.app.state.door.requests
+    with contextlib.suppress(SlowDown):
+        while True:
+            haste.take(OWNER)
+    async with doors.http() as http, doors.http(STRANGER_TOKEN) as other:
+        refused = await http.post("/mcp", json=LISTING, headers=HEADERS)
+        let_in = await other.post("/mcp", json=LISTING, headers=HEADERS)
+    assert (refused.status_code, let_in.status_code) == (429, 200)
+    assert problem(refused)["code"] == "slow_down"
+    assert int(refused.headers["retry-after"]) >= 1
 
 
 async def test_a_body_beyond_the_limit_or_beyond_reading_is_refused_and_changes_nothing(doors: Doors) -> None:

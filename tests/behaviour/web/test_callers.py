@@ -9,6 +9,7 @@ import pytest
 
 from homing.model.errors import Invalid
 from homing.model.people import OWNER
+from homing.operations.people import create_code
 from homing.settings import load
 from homing.store import Tx, people
 from homing.web.hosts import check_exposure
@@ -29,6 +30,26 @@ async def test_a_revoked_token_opens_nothing_any_more(site: Site) -> None:
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
     assert "homing open" in problem(refused)["detail"]
+
+
+async def test_revoking_a_token_ends_the_browsers_that_came_in_by_it_and_no_others(site: Site) -> None:
+    made = (await site.owner.post("/api/tokens", json={})).json()
+    code = site.world.write(lambda tx: create_code(site.world.desk(tx), made_from=made["id"]))
+    unused = site.world.write(lambda tx: create_code(site.world.desk(tx), made_from=made["id"]))
+    browsers = [await signed_in(site, proof) for proof in ({"token": made["token"]}, {"code": code})]
+    other = await signed_in(site, {"token": OWNER_TOKEN})
+    assert [(await browser.get("/api/me")).status_code for browser in browsers] == [200, 200]
+    assert (await site.owner.delete(f"/api/tokens/{made['id']}")).status_code == 200
+    assert [(await browser.get("/api/me")).status_code for browser in browsers] == [401, 401]
+    assert (await site.nobody.post("/api/auth/sign-in", json={"code": unused})).status_code == 401
+    assert (await other.get("/api/me")).status_code == 200
+
+
+async def signed_in(site: Site, proof: dict[str, str]) -> httpx2.AsyncClient:
+    """Give a browser that has signed in."""
+    response = await site.nobody.post("/api/auth/sign-in", json=proof)
+    assert response.status_code == 200, response.text
+    return site.client(Cookie=f"{COOKIE}={response.cookies[COOKIE]}")
 
 
 async def test_a_token_ends_when_it_was_to_end(site: Site) -> None:
