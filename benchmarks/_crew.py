@@ -59,9 +59,8 @@ class Crew:
         for worker in self.workers:
             worker.kill()
 
-    def replace(self, worker: Worker) -> Worker:
-        """Kill one, and start another in its place."""
-        worker.kill()
+    def replace(self, killed: Worker) -> None:
+        """Start another in the place of one that was killed."""
         fresh = Worker(self._command)
-        self.workers[self.workers.index(worker)] = fresh
-        return fresh
+        self.workers[self.workers.index(killed)] = fresh
+        fresh.hear()

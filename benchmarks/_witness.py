@@ -20,18 +20,28 @@ class Witness:
 
     def __init__(self) -> None:
         self.began: dict[str, float] = {}
-        """When a turn began to think, by its job, else by its turn; monotonic."""
+        """When the first turn of a job, or else of a session, began to think; by its id or key."""
+        self._awaited: dict[str, asyncio.Event] = {}
         self._wanted = 0
         self._enough = asyncio.Event()
 
     async def __call__(self, opened: Opened, keeper: Keeper) -> Thought:
-        self.began.setdefault(opened.turn.job_id or opened.turn.id, time.perf_counter())
+        key = opened.turn.job_id or opened.session_key
+        self.began.setdefault(key, time.perf_counter())
+        if key in self._awaited:
+            self._awaited[key].set()
         if len(self.began) >= self._wanted:
             self._enough.set()
         return Thought(outcome="answered", text="done", history=HISTORY, model="none")
 
+    async def seen(self, key: str) -> float:
+        """Wait until a turn of this job or session thinks; tell when it began."""
+        if key not in self.began:
+            await self._awaited.setdefault(key, asyncio.Event()).wait()
+        return self.began[key]
+
     async def wait_for(self, count: int, seconds: float) -> None:
-        """Wait until as many jobs or turns have been seen."""
+        """Wait until as many jobs or sessions have been seen."""
         self._wanted = count
         if len(self.began) >= count:
             return

@@ -21,7 +21,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from benchmarks._house import house, no_op, say, stock
+from benchmarks._filled import fill
+from benchmarks._house import house, no_op, say
 from homing.model.people import OWNER, Caller
 from homing.operations.desk import Desk
 from homing.operations.job_changes import update_job
@@ -33,11 +34,6 @@ from homing.operations.upcoming import list_upcoming
 from homing.store import Tx
 from homing.store import tables as t
 from homing.wiring import Homing, make_engine, running, wire
-
-# As many as one user may have.
-OF_A_USER = 10_000
-OF_A_SESSION = 50
-SESSIONS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,50 +78,13 @@ def main(argv: list[str]) -> None:
         files = {size: Path(folder) / f"{size}.db" for size in (ask.few, ask.some, ask.stored)}
         for size, path in files.items():
             begun = time.perf_counter()
-            _fill(path, size)
+            fill(path, size)
             say("stored_fill", time.perf_counter() - begun, "s", stored=size)
         pair = Pair(small=ask.few, large=ask.stored, files=files)
         _measure_asking(pair, ask.repeat)
         _measure_start(pair)
         _measure_idle(pair, ask.seconds)
         _measure_ticking(Pair(small=ask.some, large=ask.stored, files=files), ask.due)
-
-
-def _fill(path: Path, size: int) -> None:
-    """Store jobs, ten thousand a user; the first thousand are the owner's."""
-    with house(f"sqlite:///{path}") as homing:
-        stock(homing, stored=min(size, 1000), sessions=SESSIONS)
-        homing.store.write_now(lambda tx: _multiply(tx, size - 1000))
-        homing.store.engine.dispose()
-
-
-def _multiply(tx: Tx, more: int) -> None:
-    """Copy jobs inside the database: a million rows through Python would be all that is measured."""
-    if more <= 0:
-        return
-    count = "with recursive counted(i) as (select 0 union all select i + 1 from counted where i + 1 < :more)"
-    tx.run(sa.insert(t.user), [
-        {"id": f"user{n}", "name": f"user{n}", "role": "user", "created_at": tx.now()}
-        for n in range(more // OF_A_USER + 1)
-    ])  # fmt: skip
-    last = tx.rows(sa.select(sa.func.max(t.session.c.id)))[0][0]
-    _copy(tx, t.session, f"{count} insert into session", more // OF_A_SESSION + 1, {
-        "id": f"{last + 1} + i", "key": "'web:o' || i", "user_id": f"'user' || (i * {OF_A_SESSION} / {OF_A_USER})",
-    }, f"session.id = {last}")  # fmt: skip
-    _copy(tx, t.job, f"{count} insert into job", more, {
-        "id": "'job_more' || i", "user_id": f"'user' || (i / {OF_A_USER})",
-        "session_id": f"{last + 1} + i / {OF_A_SESSION}", "next_run_at": "next_run_at + (i % 100000) * 1000000",
-        "anchor": "anchor + (i % 100000) * 1000000",
-    }, "job.n = 1 + i % 1000")  # fmt: skip
-    tx.run(sa.text("analyze"))
-
-
-def _copy(tx: Tx, table: sa.Table, insert: str, more: int, new: Mapping[str, str], which: str) -> None:
-    names = [column.name for column in table.c if column.name != "n"]
-    quoted = ", ".join(f'"{name}"' for name in names)
-    values = ", ".join(new.get(name, f'{table.name}."{name}"') for name in names)
-    text = f"{insert} ({quoted}) select {values} from counted join {table.name} on {which}"
-    tx.run(sa.text(text).bindparams(more=more))
 
 
 def _measure_asking(pair: Pair, repeat: int) -> None:

@@ -1,0 +1,102 @@
+"""F11: kill -9 of the worker in mid-turn until another works on that turn.
+
+Two real processes on PostgreSQL, with a short claim; "works on it" is where the model would be called. The clock is the
+monotonic one, which the processes of a machine share. `after_claim_s` counts from the end of the claim as its row had
+it when the worker died; how much of the claim was left then is chance, so the floor is set against the whole claim.
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from benchmarks._crew import Crew, Worker, ready, tell
+from benchmarks._house import database, house, say
+from homing.engine.keeper import Keeper
+from homing.engine.opening import Opened
+from homing.engine.thoughts import Thought
+from homing.model.people import OWNER, Caller
+from homing.operations.desk import Desk
+from homing.operations.messages import send_message
+from homing.operations.shapes.session_asks import SendMessage
+from homing.store import Tx
+from homing.store import tables as t
+from homing.wiring import Homing, make_engine, running
+
+
+def main(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks takeover")
+    parser.add_argument("--database", choices=("postgresql",), default="postgresql")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--claim", type=float, default=2.0, help="seconds")
+    parser.add_argument("--work", action="store_true", help="be a worker (the measurement starts itself so)")
+    parser.add_argument("--url", default="")
+    ask = parser.parse_args(argv)
+    if ask.work:
+        asyncio.run(_work(ask.url, ask.claim))
+        return
+    with database(ask.database) as url, house(url) as homing:
+        command = ["--work", "--url", url, "--claim", str(ask.claim)]
+        with Crew("takeover", command, 2) as crew:
+            taken = [_kill_one(homing, crew, f"web:takeover-{n}") for n in range(ask.repeat)]
+        homing.store.engine.dispose()
+    after_kill, after_claim = [one for one, _ in taken], [one for _, one in taken]
+    say(
+        "takeover", max(after_kill) - ask.claim, "s beyond the claim",
+        median_after_kill_s=statistics.median(after_kill), max_after_kill_s=max(after_kill),
+        max_after_claim_s=max(after_claim), claim_s=ask.claim, repeat=ask.repeat,
+        database=ask.database,
+    )  # fmt: skip
+
+
+async def _work(url: str, claim: float) -> None:
+    async def think(opened: Opened, keeper: Keeper) -> Thought:
+        tell(session=opened.session_key, at=time.monotonic(), taken_up=opened.taken_up)
+        if not opened.taken_up:
+            await asyncio.Event().wait()
+        return Thought(outcome="answered", text="done", history="[]", model="none")
+
+    with house(url, claim_seconds=claim) as homing:
+        async with running(homing, make_engine(homing, think=think)):
+            ready()
+            await asyncio.Event().wait()
+
+
+def _kill_one(homing: Homing, crew: Crew, key: str) -> tuple[float, float]:
+    """Return the seconds from the kill, and from the claim's end, until the other worked on the turn."""
+    caller = Caller(user_id=OWNER, role="admin", door="api")
+    ask = SendMessage(session_key=key, text="hello")
+    homing.store.write_now(lambda tx: send_message(Desk(tx=tx, caller=caller, house=homing.house), ask))
+    victim = _at_work(crew)
+    # Into the claim, as far as a renewal or two.
+    time.sleep(1)
+    killed_at = time.monotonic()
+    victim.kill()
+    left = (homing.store.write_now(_claim_end) - datetime.now(UTC)).total_seconds() + (time.monotonic() - killed_at)
+    [survivor] = [worker for worker in crew.workers if worker is not victim]
+    news = survivor.hear()
+    if not news["taken_up"] or news["session"] != key:
+        raise RuntimeError(f"Another turn than the killed one was begun: {news}")
+    crew.replace(victim)
+    after = news["at"] - killed_at
+    return round(after, 3), round(after - left, 3)
+
+
+def _at_work(crew: Crew) -> Worker:
+    """Find who began the turn: the one that has something to tell."""
+    import select
+
+    outs = {worker.process.stdout: worker for worker in crew.workers}
+    readable, _, _ = select.select(list(outs), [], [], 60)
+    if not readable:
+        raise RuntimeError("No worker began the turn within a minute.")
+    worker = outs[readable[0]]
+    worker.hear()
+    return worker
+
+
+def _claim_end(tx: Tx) -> datetime:
+    return tx.rows(sa.select(t.turn.c.claimed_until).where(t.turn.c.state == "running"))[0][0]
