@@ -3,6 +3,7 @@
 Fixtures: `nursery` (once a test process), `stub`, `ledger`, `crew`. On SQLite one worker is alive at a time.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ class Crew:
     def deeds(self) -> list[str]:
         """Name the test tools' calls that were begun, in order."""
         return deeds.lines(self.folder)
+
+    def until_begun(self, deed: str, seconds: float = 20.0) -> None:
+        """Wait until a test tool's call has begun."""
+        until = time.monotonic() + seconds
+        while deed not in self.deeds():
+            assert time.monotonic() < until, f"{deed!r} was not begun within {seconds:g} s"
+            time.sleep(0.005)
 
     def open_gate(self, gate: str) -> None:
         deeds.open_gate(self.folder, gate)

@@ -3,7 +3,6 @@
 They are real processes with ids of their own; only they know the database. The nursery holds no thread and no socket.
 """
 
-import asyncio
 import importlib
 import json
 import os
@@ -141,6 +140,7 @@ def _tell(**news: int) -> None:
 
 
 def _child(order: Order) -> None:
+    from homing.cli.ending import run_out
     from support.worker import work
 
     log = os.open(order.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -150,7 +150,7 @@ def _child(order: Order) -> None:
     os.dup2(log, 2)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
-    asyncio.run(work(order, lambda: (os.write(news, json.dumps({"ready": os.getpid()}).encode() + b"\n"), None)[1]))
+    run_out(work(order, lambda: (os.write(news, json.dumps({"ready": os.getpid()}).encode() + b"\n"), None)[1]))
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
 """`homing up`, `serve` and `work`: the processes. Each takes what can be taken before it does anything slow."""
 
-import asyncio
 import signal
 import socket
 import sys
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from homing.cli.ending import end_here, run_out
 from homing.cli.home import announced, make_home, only_engine
 from homing.cli.problems import refused
 from homing.settings import Settings, load
@@ -33,7 +33,9 @@ def up(
         listening = _open_doors(settings, held)
         if (database := sqlite_file(settings)) is not None:
             held.enter_context(only_engine(database, settings.home))
-        asyncio.run(_up(settings, listening, opens=not no_open))
+        ended = run_out(_up(settings, listening, opens=not no_open))
+    if not ended:
+        end_here()
 
 
 def serve(host: Host = None, port: Port = None) -> None:
@@ -44,7 +46,9 @@ def serve(host: Host = None, port: Port = None) -> None:
     need_postgres(settings, "serve")
     with ExitStack() as held:
         listening = _open_doors(settings, held)
-        asyncio.run(_serve(settings, listening))
+        ended = run_out(_serve(settings, listening))
+    if not ended:
+        end_here()
 
 
 def work() -> None:
@@ -54,7 +58,8 @@ def work() -> None:
     settings = load()
     need_postgres(settings, "work")
     make_home(settings)
-    asyncio.run(_work(settings))
+    if not run_out(_work(settings)):
+        end_here()
 
 
 def sqlite_file(settings: Settings) -> Path | None:

@@ -22,6 +22,8 @@ log = structlog.get_logger(__name__)
 
 # How long a stopping worker lets its turns finish before it hands them back.
 GRACE_SECONDS = 5.0
+# How long they then have to hear it.
+LEAVE_SECONDS = 2.0
 IDLE_SECONDS = 60.0
 # PostgreSQL: rings can be lost behind a pooler, so others' work is looked for even when all is quiet.
 POLL_SECONDS = 5.0
@@ -100,7 +102,17 @@ class Runner:
         for _, claim, _ in list(self._at_work.values()):
             claim.stop("leave")
         if rest := [task for _, _, task in self._at_work.values()]:
-            await asyncio.wait(rest, timeout=self._claim_seconds)
+            await asyncio.wait(rest, timeout=LEAVE_SECONDS)
+        for _, claim, _ in list(self._at_work.values()):
+            await self._give_up(claim)
+
+    async def _give_up(self, claim: Claim) -> None:
+        """Hand back a turn that does not hear: it ends with this process, and until then writes nothing more."""
+        log.warning("a turn does not hear that it shall stop", action="turn_deaf", turn=claim.turn_id, at=claim.doing)
+        claim.stop("lost")
+        if (turn_id := claim.turn_id) is not None:
+            with contextlib.suppress(NotReady):
+                await self._store.write(lambda tx: lanes.hand_back(tx, turn_id, claim.fence))
 
     async def _fill(self) -> float:
         """Start work on free slots; say for how long nothing can be missed."""

@@ -1,7 +1,10 @@
 """A worker that is told to stop, and a turn that is told to stop, from another process."""
 
-from homing.testing import Reply, StubModelServer
+from homing.agent.tool_calls import UNKNOWN_OUTCOME
+from homing.engine.runner import GRACE_SECONDS, LEAVE_SECONDS
+from homing.testing import Reply, StubModelServer, tool_call
 from support.crews import Crew
+from support.deeds import arguments
 from support.ledger import Ledger
 
 
@@ -20,6 +23,25 @@ def test_a_worker_told_to_stop_hands_its_turn_back_and_nobody_has_to_wait_for_it
     crew.start(claim_seconds=600)
     ledger.until_closed(1)
     assert ledger.texts() == ["hello", "Hello."]
+    ledger.check_whole()
+
+
+def test_a_worker_told_to_stop_ends_although_a_tool_does_not_hear_it_and_the_turn_goes_on_elsewhere(
+    crew: Crew, ledger: Ledger, stub: StubModelServer
+) -> None:
+    stub.when("do it", tool_call("deaf", arguments("it"), call_id="call_1"), "I do not know whether it is done.")
+    first = crew.start(claim_seconds=600)
+    ledger.say("do it")
+    crew.ring()
+    crew.until_begun("deaf it")
+    assert first.stop(GRACE_SECONDS + LEAVE_SECONDS + 10) == 0
+    turn = ledger.turn()
+    assert (turn.state, turn.attempts, turn.worker_id) == ("running", 0, None)
+    assert "does not hear" in crew.logs()
+    crew.start(claim_seconds=600)
+    ledger.until_closed(1)
+    assert ledger.texts() == ["do it", "I do not know whether it is done."]
+    assert UNKNOWN_OUTCOME in stub.requests[-1].text
     ledger.check_whole()
 
 
