@@ -72,11 +72,13 @@ def _session(desk: Desk, key: str) -> Session:
 
 
 def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:
-    """Read a session: the newest page oldest first, `cursor` goes back; `after` a seq goes forward."""
+    """Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward."""
+    if ask.after is not None and ask.before is not None:
+        raise Invalid("Give after or before, not both.", field="before", code="out_of_range")
     session = desk.session(ask.session_key)
     key = cursors.decode(ask.cursor, str, int)
     forward = ask.after is not None or (key is not None and key[0] == "after")
-    edge = key[1] if key is not None else ask.after
+    edge = key[1] if key is not None else ask.after if forward else ask.before
     found = messages.page(
         desk.tx,
         session.id,

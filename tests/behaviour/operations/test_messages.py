@@ -102,6 +102,12 @@ def test_the_newest_page_comes_first_oldest_first_and_the_cursor_goes_back(world
     assert [m.seq for m in after.items] == [3, 4, 5]
     assert [m.seq for m in page(cursor=after.next_cursor).items] == [6, 7]
     assert page(after=7).items == []
+    before = page(before=6)
+    assert [m.seq for m in before.items] == [3, 4, 5]
+    assert [m.seq for m in page(cursor=before.next_cursor).items] == [1, 2]
+    assert page(before=1).items == []
+    with pytest.raises(Invalid, match="not both"):
+        page(after=1, before=3)
 
 
 def test_a_message_has_every_field_of_the_contract_in_its_order(world: World) -> None:

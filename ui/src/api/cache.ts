@@ -3,7 +3,8 @@ import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import type { Delivery, Job, Message, Page, Run, Session } from "./types";
 
 type Pages<T> = InfiniteData<Page<T>>;
-export type Transcript = { items: Message[]; older: string | null };
+/** A window on a conversation; `older` and `newer` say whether there is more beyond it. */
+export type Transcript = { items: Message[]; older: boolean; newer: boolean };
 
 export const keys = {
   status: ["status"] as const,
@@ -40,8 +41,18 @@ function byActivity(client: QueryClient) {
 }
 
 export function placeMessage(client: QueryClient, message: Message) {
-  client.setQueryData<Transcript>(keys.messages(message.session_key), (data) => data && { ...data, items: merge(data.items, [message]) });
+  const key = keys.messages(message.session_key);
+  // The answer on its way may have been read before this message was written.
+  if (client.getQueryState(key)?.fetchStatus === "fetching") ask(client, key);
+  // A window that does not reach the end gets it when one reads on; only a change of what it shows goes in.
+  client.setQueryData<Transcript>(key, (data) => (!data || (data.newer && message.seq > (data.items.at(-1)?.seq ?? 0)) ? data : endOf({ ...data, items: merge(data.items, [message]) }, 2 * MOST)));
 }
+
+/** However long a conversation is, the page holds about so many of its messages. */
+export const MOST = 300;
+
+export const beginOf = (data: Transcript, most = MOST): Transcript => (data.items.length <= most ? data : { ...data, items: data.items.slice(0, most), newer: true });
+export const endOf = (data: Transcript, most = MOST): Transcript => (data.items.length <= most ? data : { ...data, items: data.items.slice(-most), older: true });
 
 /** Both lists in seq order, each seq once, the newer copy kept. */
 export function merge(have: Message[], more: Message[]): Message[] {
@@ -66,7 +77,8 @@ export function placeJob(client: QueryClient, job: Job) {
       return gone ? null : { ...job, recent: job.recent ?? old.recent };
     },
   );
-  if (!gone && !present) ask(client, keys.jobs);
+  // A new one is wanted at once; of the many that are merely further down in the list, each run would ask again.
+  if (!gone && !present) ask(client, keys.jobs, job.revision === 1 && !job.state.last_run_id ? 250 : 3000);
   // Its place in the order may be another now; but a row must not move away under the pointer.
   else if (moved) void client.invalidateQueries({ queryKey: keys.jobs, refetchType: "none" });
   ask(client, ["upcoming"], 1000);
@@ -79,7 +91,7 @@ export function placeRun(client: QueryClient, run: Run) {
   const finished = !["queued", "running"].includes(run.state);
   if (finished) ask(client, keys.run(run.id));
   const present = inPages<Run>(client, keys.runs, (old) => old.id === run.id, (old) => ({ ...old, ...run }));
-  if (!present) ask(client, keys.runs);
+  if (!present) ask(client, keys.runs, 1000);
   const recent = { id: run.id, scheduled_for: run.scheduled_for, state: run.state, reason: run.reason };
   inPages<Job>(
     client,
@@ -122,6 +134,9 @@ function inPages<T>(client: QueryClient, key: readonly string[], match: (item: T
   return found;
 }
 
+/** A list of which so many pages are loaded that asking for all of them again is no small question. */
+const isDeep = (data: unknown) => ((data as Partial<Pages<unknown>> | undefined)?.pages?.length ?? 0) > 6;
+
 const asked = new Map<string, number>();
 
 /** Ask the server again, once for a burst of events. */
@@ -130,7 +145,9 @@ export function ask(client: QueryClient, key: readonly string[], afterMs = 250) 
   if (asked.has(name)) return;
   const timer = window.setTimeout(() => {
     asked.delete(name);
-    void client.invalidateQueries({ queryKey: key });
+    void client.invalidateQueries({ queryKey: key, predicate: (query) => !isDeep(query.state.data) });
+    // Somebody far down in a list reads; it is read anew when it is opened again.
+    void client.invalidateQueries({ queryKey: key, predicate: (query) => isDeep(query.state.data), refetchType: "none" });
   }, afterMs);
   asked.set(name, timer);
 }

@@ -31,7 +31,7 @@ export const deleteSession = (key: string, withAutomations: boolean) =>
 
 export const sendMessage = (key: string, body: { text: string; mode: "inject" | "queue" }, idempotencyKey: string) =>
   answer(api.POST("/api/sessions/{key}/messages", { params: { path: { key }, header: { "Idempotency-Key": idempotencyKey } }, body }));
-export const listMessages = (key: string, asked: Paging & { after?: number }) =>
+export const listMessages = (key: string, asked: Paging & { after?: number; before?: number }) =>
   answer(api.GET("/api/sessions/{key}/messages", { params: { path: { key }, query: { limit: LIST, ...asked } } })) as Promise<Page<Message>>;
 export const cancelTurn = (key: string, turnId?: string) => answer(api.POST("/api/sessions/{key}/cancel", { ...byKey(key), body: { turn_id: turnId } }));
 export const testAddress = (key: string, address: string) => answer(api.POST("/api/sessions/{key}/test", { ...byKey(key), body: { address } }));

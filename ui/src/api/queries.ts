@@ -1,6 +1,6 @@
 // What the pages ask for, with the keys under which the stream finds it again.
 import { type QueryClient, keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type Transcript, keys, merge } from "./cache";
+import { MOST, type Transcript, ask, beginOf, endOf, keys, merge } from "./cache";
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
@@ -60,23 +60,35 @@ export const useDeliveries = (state: DeliveryState | "") =>
     placeholderData: keepPreviousData,
   });
 
-/** A conversation's loaded part. Asked again, it fetches only what is new and keeps what was scrolled to. */
-export function useMessages(key: string | null) {
+/** A window on a conversation, at its end or around a message. Asked again, it fetches only what is new. */
+export function useMessages(key: string, at: number | null) {
   const client = useQueryClient();
-  return useQuery({
-    queryKey: keys.messages(key ?? ""),
-    queryFn: () => readTranscript(client, key ?? ""),
-    enabled: key !== null,
-  });
+  return useQuery({ queryKey: keys.messages(key), queryFn: () => readTranscript(client, key, at) });
 }
 
-async function readTranscript(client: QueryClient, key: string): Promise<Transcript> {
+const windowOf = (client: QueryClient, key: string) => client.getQueryData<Transcript>(keys.messages(key));
+
+async function readTranscript(client: QueryClient, key: string, at: number | null): Promise<Transcript> {
+  const had = windowOf(client, key);
+  if (!had && at !== null) return readAround(key, at);
+  if (had?.newer) return had;
   const newest = await ops.listMessages(key, {});
+  const end = { items: newest.items, older: newest.next_cursor !== null, newer: false };
   // Read after the answer: the stream may have placed messages while it was on its way.
-  const have = client.getQueryData<Transcript>(keys.messages(key));
-  if (!have || have.items.length === 0) return { items: newest.items, older: newest.next_cursor ?? null };
-  const missed = await readMissed(key, have.items.at(-1)?.seq ?? 0, newest.items[0]?.seq ?? 0);
-  return { items: merge(have.items, [...missed, ...newest.items]), older: have.older };
+  const have = windowOf(client, key);
+  const last = have?.items.at(-1)?.seq;
+  if (!have || last === undefined) return end;
+  if (have.newer) return have;
+  const first = newest.items[0]?.seq ?? 0;
+  // After a long sleep there may be thousands: then it begins anew at the end.
+  if (first - last > MOST) return end;
+  const missed = await readMissed(key, last, first);
+  return endOf({ ...have, items: merge(have.items, [...missed, ...newest.items]) }, 2 * MOST);
+}
+
+async function readAround(key: string, at: number): Promise<Transcript> {
+  const [until, beyond] = await Promise.all([ops.listMessages(key, { before: at + 1 }), ops.listMessages(key, { after: at })]);
+  return { items: [...until.items, ...beyond.items], older: until.next_cursor !== null, newer: beyond.next_cursor !== null };
 }
 
 async function readMissed(key: string, last: number, until: number): Promise<Message[]> {
@@ -92,10 +104,35 @@ async function readMissed(key: string, last: number, until: number): Promise<Mes
 }
 
 export async function loadOlder(client: QueryClient, key: string): Promise<void> {
-  const have = client.getQueryData<Transcript>(keys.messages(key));
-  if (!have?.older) return;
-  const page = await ops.listMessages(key, { cursor: have.older });
-  client.setQueryData<Transcript>(keys.messages(key), (data) => data && { items: merge(page.items, data.items), older: page.next_cursor ?? null });
+  const first = windowOf(client, key)?.items[0]?.seq;
+  if (first === undefined) return;
+  const page = await ops.listMessages(key, { before: first });
+  client.setQueryData<Transcript>(keys.messages(key), (data) =>
+    data?.items[0]?.seq === first ? beginOf({ ...data, items: page.items.concat(data.items), older: page.next_cursor !== null }) : data,
+  );
+}
+
+export async function loadNewer(client: QueryClient, key: string): Promise<void> {
+  const last = windowOf(client, key)?.items.at(-1)?.seq;
+  if (last === undefined) return;
+  const page = await ops.listMessages(key, { after: last });
+  client.setQueryData<Transcript>(keys.messages(key), (data) =>
+    data?.items.at(-1)?.seq === last ? endOf({ ...data, items: data.items.concat(page.items), newer: page.next_cursor !== null }) : data,
+  );
+  lookAgain(client, key);
+}
+
+/** Move the window to the end, or to where a message stands. */
+export async function moveTo(client: QueryClient, key: string, at: number | null): Promise<void> {
+  const newest = at === null ? await ops.listMessages(key, {}) : null;
+  const data = newest ? { items: newest.items, older: newest.next_cursor !== null, newer: false } : await readAround(key, at ?? 0);
+  client.setQueryData<Transcript>(keys.messages(key), data);
+  lookAgain(client, key);
+}
+
+/** What arrived while a window that did not reach the end came to reach it was not placed: it is asked for. */
+function lookAgain(client: QueryClient, key: string) {
+  if (!windowOf(client, key)?.newer) ask(client, keys.messages(key), 0);
 }
 
 export const flat = <T,>(data: { pages: Page<T>[] } | undefined): T[] => data?.pages.flatMap((page) => page.items) ?? [];

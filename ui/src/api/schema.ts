@@ -564,7 +564,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a session: the newest page oldest first, `cursor` goes back; `after` a seq goes forward. */
+        /** Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward. */
         get: operations["list_messages"];
         put?: never;
         /** Put a person's message into the session's lane; the session is made if it is missing. */
@@ -4198,6 +4198,7 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
                 after?: number;
+                before?: number;
             };
             header?: never;
             path: {

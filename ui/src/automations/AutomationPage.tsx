@@ -9,6 +9,7 @@ import { Blank, Failed, Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
+import { Said } from "../parts/Said";
 import { useTitle } from "../parts/useTitle";
 import { attentionOf, doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
@@ -116,7 +117,7 @@ function Head({ job }: { job: Job }) {
       )}
       {job.status === "attention" && (
         <p role="alert" className="mt-3 rounded-md bg-bad-tint px-3 py-2 text-bad">
-          {attentionOf(job)}
+          <Said text={attentionOf(job)} />
           {failures > 1 && ` ${plural(failures, "failure")} in a row.`}
         </p>
       )}

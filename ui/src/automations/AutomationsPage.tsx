@@ -7,6 +7,8 @@ import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { More } from "../parts/More";
+import { Pages } from "../parts/Pages";
+import { Said } from "../parts/Said";
 import { Search } from "../parts/Search";
 import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
@@ -35,7 +37,8 @@ export default function AutomationsPage() {
   const sort = sorts.find(([value]) => value === search.get("sort"))?.[0] ?? "next";
   const sessionKey = search.get("session") ?? "";
   const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
-  const jobs = flat(list.data).filter((job) => status === "" || job.status === status);
+  const pages = (list.data?.pages ?? []).map((page) => page.items.filter((job) => status === "" || job.status === status));
+  const none = pages.every((jobs) => jobs.length === 0);
   const sessions = new Map(flat(useSessions("").data).map((session) => [session.key, session]));
   const roomy = useMedia("(min-width: 70rem)");
   const filtered = status !== "" || q !== "" || sessionKey !== "";
@@ -71,13 +74,9 @@ export default function AutomationsPage() {
         </label>
       </div>
       {list.isPending && <Loading rows={7} />}
-      {list.isError && jobs.length === 0 && <Failed error={list.error} again={() => void list.refetch()} />}
-      {list.isSuccess && jobs.length === 0 && (filtered ? <NothingFound /> : <NothingYet />)}
-      <ul aria-label="Automations" aria-busy={list.isFetching}>
-        {jobs.map((job) => (
-          <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} roomy={roomy} />
-        ))}
-      </ul>
+      {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && none && (filtered ? <NothingFound /> : <NothingYet />)}
+      <Pages label="Automations" busy={list.isFetching} pages={pages} row={(job) => <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} roomy={roomy} />} />
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
@@ -124,7 +123,7 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
           </Link>
         </p>
         <p className="text-[0.9rem] text-mute">{job.words}</p>
-        {job.status === "attention" && <p className="text-[0.9rem] text-bad">{attentionOf(job)}</p>}
+        {job.status === "attention" && <p className="text-[0.9rem] text-bad"><Said text={attentionOf(job)} /></p>}
       </div>
       <div className="col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:px-3">
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { sentenceOf } from "../api/client";
 import { useWhy } from "../api/queries";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
+import { Said } from "../parts/Said";
 import { Link, pathTo } from "../router";
 import { instantOf } from "../time/format";
 import { Stamp, Zone } from "../time/Time";
@@ -14,7 +15,7 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
   const { data, error, isPending } = useWhy(jobId, at);
   return (
     <div className="border-t pt-3">
-      {isPending ? <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" /> : error ? <p className="text-bad">{sentenceOf(error)}</p> : <p className="max-w-[44rem] whitespace-pre-line">{data.answer}</p>}
+      {isPending ? <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" /> : error ? <p className="text-bad">{sentenceOf(error)}</p> : <p className="max-w-[44rem] whitespace-pre-line"><Said text={data.answer} /></p>}
       {data && data.runs.length > 0 && (
         <ul className="mt-2 space-y-1 text-[0.93rem]">
           {data.runs.map((run) => (
@@ -23,7 +24,7 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
               <Link to={pathTo.run(run.id)} className="hover:underline">
                 <Stamp at={run.scheduled_for} zone={zone} />
               </Link>
-              <span className="text-mute">{run.sentence}</span>
+              <span className="text-mute"><Said text={run.sentence} /></span>
             </li>
           ))}
         </ul>

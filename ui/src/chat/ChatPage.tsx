@@ -1,6 +1,6 @@
 // One conversation, or the beginning of one: the first message makes it.
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { placeSession } from "../api/cache";
 import { Refusal } from "../api/client";
 import { updateSession } from "../api/operations";
@@ -97,9 +97,9 @@ function Open({ session }: { session: Session }) {
   const at = Number(useSearch().get("at")) || null;
   const myZone = useMyZone();
   const zone = session.timezone || myZone;
-  const messages = useMessages(key);
+  const messages = useMessages(key, at);
   const jobList = useJobs({ session_key: key });
-  const jobs = flat(jobList.data).filter((job) => job.session_key === key);
+  const jobs = useMemo(() => flat(jobList.data).filter((job) => job.session_key === key), [jobList.data, key]);
   const outbox = useOutbox(key);
   const wide = useMedia("(min-width: 80rem)");
   const [panel, setPanel] = useState(() => localStorage.getItem("homing.panel") === "open");

@@ -7,6 +7,7 @@ import type { Message, MessageDelivery } from "../api/types";
 import { Glyph } from "../parts/Glyph";
 import { Icon, type IconName } from "../parts/Icon";
 import { Markdown } from "../parts/Markdown";
+import { Said } from "../parts/Said";
 import { Tip } from "../parts/Tip";
 import { complain } from "../parts/toasts";
 import { askedOf, dueOf, plural } from "../parts/words";
@@ -244,7 +245,11 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
       <Glyph shape={dead ? "error" : "waiting"} size={10} />
       <span className="[overflow-wrap:anywhere]">
         {dead ? `Not delivered to ${delivery.address} after ${plural(delivery.attempts, "attempt")}` : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
-        {delivery.error ? `: ${delivery.error}` : ""}
+        {delivery.error && (
+          <>
+            : <Said text={delivery.error} />
+          </>
+        )}
       </span>
       {dead && (
         <button type="button" className="link" disabled={busy} onClick={() => void again()}>

@@ -1,8 +1,9 @@
-// The scrolling part: it stays at the end while one reads there, and stays put while one reads above.
+// The scrolling part: it stays at the end while one reads there, and stays put while one reads above. Of a long
+// conversation it holds a window, which moves as one reads on.
 import { useQueryClient } from "@tanstack/react-query";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useLiveTurn } from "../api/live";
-import { loadOlder } from "../api/queries";
+import { loadNewer, loadOlder, moveTo } from "../api/queries";
 import type { Transcript as Loaded } from "../api/cache";
 import type { Job } from "../api/types";
 import { Icon } from "../parts/Icon";
@@ -18,17 +19,18 @@ import { type Outgoing, drop, postAgain, useOutbox } from "./outbox";
 type TranscriptProps = { sessionKey: string; loaded: Loaded; jobs: Job[]; zone: string; at: number | null };
 
 const NEAR_END = 80;
+// Earlier and later messages are fetched before one comes to where they are missing.
+const AHEAD = 1200;
 
 export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptProps) {
   const box = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(at === null);
   const lastTop = useRef(0);
-  const entries = useMemo(() => entriesOf(loaded.items, jobs, zone, loaded.older === null), [loaded, jobs, zone]);
-  const newest = useMemo(() => newestCards(loaded.items), [loaded.items]);
-  const cardOf = useCallback((jobId: string) => newest.get(jobId), [newest]);
+  const entries = useMemo(() => entriesOf(loaded, jobs, zone), [loaded, jobs, zone]);
+  const cardOf = useCardOf(loaded);
   const live = useLiveTurn(sessionKey);
   const outgoing = useStillOutgoing(sessionKey, loaded);
-  const older = useOlder(sessionKey, loaded, box);
+  const { older, newer, move, busy } = useWindow(sessionKey, loaded, box);
 
   const toEnd = useCallback(() => {
     setAtEnd(true);
@@ -37,46 +39,34 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
   const leaveEnd = useCallback(() => setAtEnd(false), []);
 
   useStayAtEnd(box, atEnd);
-  useScrollTo(box, at, loaded, older.load, leaveEnd);
+  useScrollTo(box, at, loaded, move, leaveEnd);
   useSeeOwn(outgoing, toEnd);
+  useEffect(() => {
+    // The window may be elsewhere: it comes along to the end.
+    if (atEnd) move(null);
+  }, [atEnd, move]);
 
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     // Only who scrolls up leaves the end: text that grows faster than we follow it does not.
-    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END) setAtEnd(true);
+    if (below < NEAR_END && !loaded.newer) setAtEnd(true);
     else if (element.scrollTop < lastTop.current) setAtEnd(false);
     lastTop.current = element.scrollTop;
-    if (element.scrollTop < 400) older.load();
+    if (element.scrollTop < AHEAD) older();
+    else if (below < AHEAD && !atEnd) newer();
   };
 
   return (
     <div className="relative min-h-0 flex-1">
       <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto" tabIndex={0} role="log" aria-label="Conversation" aria-live="polite" aria-busy={live !== undefined}>
-        <div className={`mx-auto max-w-[50rem] px-4 pt-3 pb-6 sm:px-8 ${entries.length > 150 ? "many" : ""}`}>
-          {loaded.older !== null && (
-            <p className="py-3 text-center text-[0.87rem] text-mute">
-              <button type="button" className="link" onClick={older.load} disabled={older.busy}>
-                {older.busy ? "Loading earlier messages" : "Show earlier messages"}
-              </button>
-            </p>
-          )}
+        <div className="mx-auto max-w-[50rem] px-4 pt-3 pb-6 sm:px-8">
+          {loaded.older && <Beyond which="earlier" busy={busy} load={older} />}
           {entries.map((entry) => (
             <EntryView key={entry.key} entry={entry} zone={zone} cardOf={cardOf} at={at} />
           ))}
-          {outgoing.filter(opens).map((one) => (
-            <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
-          ))}
-          {live && live.text !== "" && (
-            <Line at={null} zone={zone}>
-              <Markdown text={live.text} live />
-            </Line>
-          )}
-          {outgoing
-            .filter((one) => !opens(one))
-            .map((one) => (
-              <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
-            ))}
+          {loaded.newer ? <Beyond which="later" busy={busy} load={newer} /> : <Tail sessionKey={sessionKey} zone={zone} text={live?.text ?? ""} outgoing={outgoing} />}
         </div>
       </div>
       {!atEnd && (
@@ -85,6 +75,32 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
         </button>
       )}
     </div>
+  );
+}
+
+function Beyond({ which, busy, load }: { which: "earlier" | "later"; busy: boolean; load: () => void }) {
+  return (
+    <p className="py-3 text-center text-[0.87rem] text-mute">
+      <button type="button" className="link" onClick={load} disabled={busy}>
+        {busy ? `Loading ${which} messages` : `Show ${which} messages`}
+      </button>
+    </p>
+  );
+}
+
+/** What is not in the record yet: the answer as it grows, and what is on its way. */
+function Tail({ sessionKey, zone, text, outgoing }: { sessionKey: string; zone: string; text: string; outgoing: Outgoing[] }) {
+  const view = (one: Outgoing) => <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />;
+  return (
+    <>
+      {outgoing.filter(opens).map(view)}
+      {text !== "" && (
+        <Line at={null} zone={zone}>
+          <Markdown text={text} live />
+        </Line>
+      )}
+      {outgoing.filter((one) => !opens(one)).map(view)}
+    </>
   );
 }
 
@@ -137,6 +153,15 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
   );
 }
 
+/** Where the newest card of a job stands. The same function until that changes, so that no message is drawn again for nothing. */
+function useCardOf(loaded: Loaded) {
+  const newest = newestCards(loaded.items);
+  const held = useRef(newest);
+  if (held.current.size !== newest.size || [...newest].some(([jobId, seq]) => held.current.get(jobId) !== seq)) held.current = newest;
+  const cards = held.current;
+  return useCallback((jobId: string) => cards.get(jobId), [cards]);
+}
+
 /** What is on its way and not in the transcript yet; what has arrived is forgotten. */
 function useStillOutgoing(key: string, loaded: Loaded): Outgoing[] {
   const outbox = useOutbox(key);
@@ -150,36 +175,56 @@ function useStillOutgoing(key: string, loaded: Loaded): Outgoing[] {
   return outbox.filter((one) => !arrived.has(one.id));
 }
 
-/** Earlier pages go in above; the line one reads stays where it is. */
-function useOlder(key: string, loaded: Loaded, box: React.RefObject<HTMLDivElement | null>) {
+/** Pages go in above and below, and far ones go; the line one reads stays where it is. */
+function useWindow(key: string, loaded: Loaded, box: React.RefObject<HTMLDivElement | null>) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
   const running = useRef(false);
-  const before = useRef<{ seq: number; fromEnd: number } | null>(null);
+  const anchor = useRef<{ seq: string; top: number } | null>(null);
+  const shown = useRef("");
+  const data = useRef(loaded);
+  data.current = loaded;
   const firstSeq = loaded.items[0]?.seq ?? 0;
+  const lastSeq = loaded.items.at(-1)?.seq ?? 0;
 
-  const load = useCallback(() => {
-    const element = box.current;
-    if (running.current || loaded.older === null || !element) return;
-    running.current = true;
-    setBusy(true);
-    before.current = { seq: firstSeq, fromEnd: element.scrollHeight - element.scrollTop };
-    loadOlder(client, key)
-      .catch(complain)
-      .finally(() => {
-        running.current = false;
-        setBusy(false);
-      });
-  }, [client, key, loaded.older, firstSeq, box]);
+  const load = useCallback(
+    (read: typeof loadOlder) => {
+      if (running.current) return;
+      running.current = true;
+      setBusy(true);
+      read(client, key)
+        .catch(complain)
+        .finally(() => {
+          running.current = false;
+          setBusy(false);
+        });
+    },
+    [client, key],
+  );
+  const older = useCallback(() => void (data.current.older && load(loadOlder)), [load]);
+  const newer = useCallback(() => void (data.current.newer && load(loadNewer)), [load]);
+  const move = useCallback((at: number | null) => void ((at !== null || data.current.newer) && moveTo(client, key, at).catch(complain)), [client, key]);
 
+  // Looked at before React changes the page, for one may scroll until the last moment: which line is read, and where.
+  const moves = shown.current !== `${firstSeq} ${lastSeq}`;
+  if (moves) anchor.current = box.current && anchorIn(box.current);
   useLayoutEffect(() => {
+    shown.current = `${firstSeq} ${lastSeq}`;
     const element = box.current;
-    if (!element || !before.current || firstSeq >= before.current.seq) return;
-    element.scrollTop = element.scrollHeight - before.current.fromEnd;
-    before.current = null;
-  }, [firstSeq, box]);
+    const held = anchor.current && element?.querySelector(`[data-seq="${anchor.current.seq}"]`);
+    if (element && held && anchor.current) element.scrollTop += held.getBoundingClientRect().top - anchor.current.top;
+  }, [firstSeq, lastSeq, box]);
 
-  return { load, busy };
+  return { older, newer, move, busy };
+}
+
+function anchorIn(element: HTMLElement): { seq: string; top: number } | null {
+  const edge = element.getBoundingClientRect().top;
+  for (const line of element.querySelectorAll<HTMLElement>("[data-seq]")) {
+    const { top, bottom } = line.getBoundingClientRect();
+    if (bottom > edge) return { seq: line.dataset.seq ?? "", top };
+  }
+  return null;
 }
 
 function useStayAtEnd(box: React.RefObject<HTMLDivElement | null>, stay: boolean) {
@@ -208,15 +253,10 @@ function useSeeOwn(outgoing: Outgoing[], toEnd: () => void) {
   }, [newest, toEnd]);
 }
 
-/** Bring a linked message into sight, reading back as far as it takes. */
-function useScrollTo(
-  box: React.RefObject<HTMLDivElement | null>,
-  at: number | null,
-  loaded: Loaded,
-  load: () => void,
-  leaveEnd: () => void,
-) {
+/** Bring a linked message into sight; where the window does not hold it, the window moves there. */
+function useScrollTo(box: React.RefObject<HTMLDivElement | null>, at: number | null, loaded: Loaded, move: (at: number) => void, leaveEnd: () => void) {
   const done = useRef<number | null>(null);
+  const moved = useRef<number | null>(null);
   useEffect(() => {
     if (at === null || done.current === at) return;
     const target = box.current?.querySelector(`[data-seq="${at}"]`);
@@ -224,6 +264,10 @@ function useScrollTo(
       leaveEnd();
       target.scrollIntoView({ block: "center" });
       done.current = at;
-    } else if (loaded.older !== null) load();
-  }, [at, loaded, load, leaveEnd, box]);
+    } else if (moved.current !== at) {
+      moved.current = at;
+      leaveEnd();
+      move(at);
+    }
+  }, [at, loaded, move, leaveEnd, box]);
 }

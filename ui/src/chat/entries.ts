@@ -1,4 +1,5 @@
 // The transcript's order: messages, day lines, quiet checks folded into one, and cards of jobs made at other doors.
+import type { Transcript } from "../api/cache";
 import type { Job, Message } from "../api/types";
 import { dateKey } from "../time/format";
 
@@ -11,9 +12,10 @@ export type Entry =
 // A script may make a hundred jobs at once; only the last few are drawn as cards.
 const WHOLE_STRAYS = 3;
 
-export function entriesOf(messages: Message[], jobs: Job[], zone: string, complete: boolean): Entry[] {
+export function entriesOf(loaded: Transcript, jobs: Job[], zone: string): Entry[] {
   const entries: Entry[] = [];
-  const strays = strayJobs(messages, jobs, complete);
+  const messages = loaded.items;
+  const strays = strayJobs(loaded, jobs);
   const quietTurns = new Set(messages.filter((message) => message.kind === "status").map((message) => message.turn_id));
   let day = "";
   let next = 0;
@@ -52,12 +54,14 @@ export function entriesOf(messages: Message[], jobs: Job[], zone: string, comple
 
 const sameJob = (a: Message | undefined, b: Message) => a?.meta.cron_job_id === b.meta.cron_job_id;
 
-/** Jobs of this conversation that no message announces; only where the loaded part reaches back far enough. */
-function strayJobs(messages: Message[], jobs: Job[], complete: boolean): Job[] {
-  const announced = new Set(messages.flatMap((message) => message.cards.map((card) => card.job_id)));
-  const from = complete ? 0 : Date.parse(messages[0]?.created_at ?? "") || Number.POSITIVE_INFINITY;
+/** Jobs of this conversation that no message announces, as far as the window reaches. */
+function strayJobs({ items, older, newer }: Transcript, jobs: Job[]): Job[] {
+  const announced = new Set(items.flatMap((message) => message.cards.map((card) => card.job_id)));
+  const from = older ? Date.parse(items[0]?.created_at ?? "") || Number.POSITIVE_INFINITY : 0;
+  const to = newer ? Date.parse(items.at(-1)?.created_at ?? "") || 0 : Number.POSITIVE_INFINITY;
+  const within = (at: number) => at >= from && at < to;
   return jobs
-    .filter((job) => job.kind !== "system" && job.origin.door !== "tool" && !job.origin.turn_id && !announced.has(job.id) && Date.parse(job.created_at) >= from)
+    .filter((job) => job.kind !== "system" && job.origin.door !== "tool" && !job.origin.turn_id && !announced.has(job.id) && within(Date.parse(job.created_at)))
     .sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
 

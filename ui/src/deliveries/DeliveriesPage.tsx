@@ -8,6 +8,8 @@ import type { Delivery, DeliveryState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfDelivery } from "../parts/Glyph";
 import { More } from "../parts/More";
+import { Pages } from "../parts/Pages";
+import { Said } from "../parts/Said";
 import { useTitle } from "../parts/useTitle";
 import { complain, toast } from "../parts/toasts";
 import { plural, titleOf } from "../parts/words";
@@ -28,7 +30,8 @@ export default function DeliveriesPage() {
   const list = useDeliveries(state);
   const counts = useStatus().data?.deliveries;
   const titles = new Map(flat(useSessions("").data).map((session) => [session.key, titleOf(session)]));
-  const deliveries = flat(list.data).filter((delivery) => state === "" || delivery.state === state);
+  const pages = (list.data?.pages ?? []).map((page) => page.items.filter((delivery) => state === "" || delivery.state === state));
+  const none = pages.every((deliveries) => deliveries.length === 0);
   return (
     <div className="page">
       <h1>Deliveries</h1>
@@ -50,17 +53,18 @@ export default function DeliveriesPage() {
         })}
       </nav>
       {list.isPending && <Loading />}
-      {list.isError && deliveries.length === 0 && <Failed error={list.error} again={() => void list.refetch()} />}
-      {list.isSuccess && deliveries.length === 0 && (
+      {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && none && (
         <Blank icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
           {state === "dead" ? "No message is undelivered." : "Each message that is carried to an address stands here, with how often it was tried."}
         </Blank>
       )}
-      <ul aria-label="Deliveries">
-        {deliveries.map((delivery) => (
-          <Row key={delivery.id} delivery={delivery} title={titles.get(delivery.session_key) ?? delivery.session_key} />
-        ))}
-      </ul>
+      <Pages
+        label="Deliveries"
+        busy={list.isFetching}
+        pages={pages}
+        row={(delivery) => <Row key={delivery.id} delivery={delivery} title={titles.get(delivery.session_key) ?? delivery.session_key} />}
+      />
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
@@ -96,7 +100,7 @@ function Row({ delivery, title }: { delivery: Delivery; title: string }) {
             </>
           )}
         </p>
-        {delivery.error && <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]">{delivery.error}</p>}
+        {delivery.error && <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]"><Said text={delivery.error} /></p>}
       </div>
       {state === "dead" && <RetryButton delivery={delivery} />}
     </li>

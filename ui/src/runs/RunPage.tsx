@@ -10,6 +10,7 @@ import { MessageView } from "../chat/MessageView";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
+import { Said } from "../parts/Said";
 import { Icon } from "../parts/Icon";
 import { complain, toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
@@ -87,7 +88,7 @@ function Whole({ run }: { run: Run }) {
                 <Glyph shape={shapeOfDelivery(delivery.state)} label={delivery.state} className="translate-y-px" />
                 <span className="[overflow-wrap:anywhere]">{delivery.address}</span>
                 <span className="text-mute">{plural(delivery.attempts, "attempt")}</span>
-                {delivery.error && <span className="text-bad">{delivery.error}</span>}
+                {delivery.error && <span className="text-bad"><Said text={delivery.error} /></span>}
                 <Link to="/deliveries" className="link ml-auto">
                   Deliveries
                 </Link>

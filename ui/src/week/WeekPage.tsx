@@ -217,11 +217,16 @@ function Items({ items, zone, room, roomy = false }: { items: Item[]; zone: stri
 
 function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roomy?: boolean }) {
   return (
-    <Link to={item.to} title={`${item.name}\n${item.clock} ${zone}\n${item.says}`} className={`flex items-center gap-1.5 rounded px-1 hover:bg-hover ${roomy ? "py-1" : "text-[0.85rem]"}`}>
+    <Link
+      to={item.to}
+      title={`${item.name}\n${item.clock} ${zone}\n${item.says}`}
+      className={`grid items-baseline gap-x-1.5 rounded px-1 hover:bg-hover ${roomy ? "grid-cols-[auto_auto_minmax(0,1fr)_auto] py-1" : "grid-cols-[auto_minmax(0,1fr)_auto] py-0.5 text-[0.85rem] leading-snug"}`}
+    >
       <Glyph shape={item.shape} size={10} label={item.says} />
-      <span className="flex-none text-mute">{item.clock}</span>
-      <span className="truncate">{item.name}</span>
-      {item.count > 1 && <span className="ml-auto flex-none text-[0.83rem] text-mute">×{item.count}</span>}
+      <span className="text-mute">{item.clock}</span>
+      {/* A column is narrow: there the name stands under its time, in as many lines as it takes. */}
+      <span className={`[overflow-wrap:anywhere] ${roomy ? "" : "order-last col-span-2 col-start-2"}`}>{item.name}</span>
+      {item.count > 1 && <span className="text-[0.83rem] text-mute">×{item.count}</span>}
     </Link>
   );
 }

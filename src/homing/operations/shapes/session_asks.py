@@ -93,9 +93,10 @@ class SentShape(Answer):
 
 
 class ListMessages(PageAsk, SessionRef):
-    """Read a session: the newest page, oldest first; `after` goes forward."""
+    """Read a session: the newest page, oldest first; `after` a seq goes forward, `before` one goes back."""
 
     after: Count | None = None
+    before: Count | None = None
 
 
 class CancelBody(Ask):
