@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homing.engine.thoughts import Thought
+from homing.model.errors import Broken
 from homing.model.jobs import MAX_FAILURES, Job, retry_after_failure
 from homing.model.messages import NewMessage
 from homing.model.schedules import At
@@ -22,16 +23,17 @@ _ERROR_LINE = 200
 class Aftermath:
     """A run that just ended, with the locked rows it belongs to."""
 
-    job: Job
+    job_id: str
+    job: Job | None
+    """Missing where only its counters change: the run answered, and is not its last."""
     turn: Turn
     thought: Thought
     home: Session
     lane_id: int
     rev: int
 
-    @property
-    def same_revision(self) -> bool:
-        return self.turn.policy.get("revision") == self.job.revision
+    def same_revision(self, job: Job) -> bool:
+        return self.turn.policy.get("revision") == job.revision
 
     @property
     def scheduled(self) -> bool:
@@ -48,32 +50,33 @@ def after_runs(tx: Tx, ended: Sequence[Aftermath]) -> None:
         if one.thought.outcome in {"answered", "empty"}:
             plain.append(
                 {
-                    "b_id": one.job.id, "b_run": one.turn.run_id, "b_at": one.turn.opened_at, "b_rev": one.rev,
+                    "b_id": one.job_id, "b_run": one.turn.run_id, "b_at": one.turn.opened_at, "b_rev": one.rev,
                     "b_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
                     "b_revision": one.turn.policy.get("revision"),
                 }
             )  # fmt: skip
-            _after_good_end(tx, one)
+            if one.job is not None:
+                _after_good_end(tx, one, one.job)
+        elif one.job is None:
+            raise Broken("a run went wrong, and its job was not looked at")
         elif one.thought.outcome == "failed":
-            _after_failure(tx, one)
+            _after_failure(tx, one, one.job)
         else:
-            _after_cancel(tx, one)
+            _after_cancel(tx, one, one.job)
     if plain:
         jobs.finish_ok(tx, plain)
 
 
-def _after_good_end(tx: Tx, one: Aftermath) -> None:
-    job = one.job
+def _after_good_end(tx: Tx, one: Aftermath, job: Job) -> None:
     if not one.scheduled or job.removed_at is not None:
         return
-    if job.delete_after_run and one.same_revision:
+    if job.delete_after_run and one.same_revision(job):
         jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
     elif job.enabled and job.next_run_at is None:
         _end(tx, job, "It ran, and has no further time to run.")
 
 
-def _after_cancel(tx: Tx, one: Aftermath) -> None:
-    job = one.job
+def _after_cancel(tx: Tx, one: Aftermath, job: Job) -> None:
     jobs.engine_write(tx, job.id, {"last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "rev": one.rev})
     if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
         _end(tx, job, "Its run was cancelled, and it has no further time to run.")
@@ -85,8 +88,8 @@ def _end(tx: Tx, job: Job, reason: str) -> None:
     )
 
 
-def _after_failure(tx: Tx, one: Aftermath) -> None:
-    job, now = one.job, tx.now()
+def _after_failure(tx: Tx, one: Aftermath, job: Job) -> None:
+    now = tx.now()
     line = _short(one.thought)
     jobs.engine_write(
         tx,
@@ -99,47 +102,47 @@ def _after_failure(tx: Tx, one: Aftermath) -> None:
     )  # fmt: skip
     if job.removed_at is not None:
         return
-    failures = job.consecutive_failures + int(one.same_revision)
+    failures = job.consecutive_failures + int(one.same_revision(job))
     jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
     if not one.scheduled or not job.enabled:
         return
     if isinstance(job.timing.schedule, At):
         # Given another instant meanwhile, it simply waits for that one.
         if job.next_run_at is None:
-            _retry_or_pause(tx, one, line)
-    elif one.same_revision and failures >= MAX_FAILURES:
-        _pause(tx, one, f"It failed {failures} times in a row; the last time: {line}")
+            _retry_or_pause(tx, one, job, line)
+    elif one.same_revision(job) and failures >= MAX_FAILURES:
+        _pause(tx, one, job, f"It failed {failures} times in a row; the last time: {line}")
     elif job.next_run_at is None:
         _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")
 
 
-def _retry_or_pause(tx: Tx, one: Aftermath, line: str) -> None:
+def _retry_or_pause(tx: Tx, one: Aftermath, job: Job, line: str) -> None:
     """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, with the reason."""
-    retry = one.job.timing.retry
+    retry = job.timing.retry
     again_at = None if one.thought.permanent else retry_after_failure(retry, tx.now())
     if again_at is None:
         tries = f" after {retry + 1} tries" if retry else ""
-        _pause(tx, one, f"It failed{tries}: {line}")
+        _pause(tx, one, job, f"It failed{tries}: {line}")
         return
     assert one.turn.run_id is not None
     run = runs.get(tx, one.turn.run_id)
     assert run is not None
-    jobs.engine_write(tx, one.job.id, {"next_run_at": again_at, "retry": retry + 1, "retry_of": run.scheduled_for})
+    jobs.engine_write(tx, job.id, {"next_run_at": again_at, "retry": retry + 1, "retry_of": run.scheduled_for})
 
 
-def _pause(tx: Tx, one: Aftermath, reason: str) -> None:
+def _pause(tx: Tx, one: Aftermath, job: Job, reason: str) -> None:
     """Disable a job ourselves, and say so once, where its people will see it."""
     jobs.engine_write(
         tx,
-        one.job.id,
+        job.id,
         {
             "enabled": False, "disabled_by": "engine", "disabled_reason": reason, "next_run_at": None, "retry": 0,
             "retry_of": None,
         },
     )  # fmt: skip
     give_note(
-        tx, home=one.home, lane_id=one.lane_id, job=one.job, run_id=one.turn.run_id,
-        text=f'I paused the automation "{one.job.name}". {reason}',
+        tx, home=one.home, lane_id=one.lane_id, job=job, run_id=one.turn.run_id,
+        text=f'I paused the automation "{job.name}". {reason}',
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from homing.model.turns import Turn
 from homing.operations.desk import House, lane_of, unified_lanes
 from homing.store import Tx, deliveries, jobs, lanes, messages, runs, sessions
 from homing.store.deliveries import NewOutbound
-from homing.store.lanes import Closed, NewInbound
+from homing.store.lanes import Closed, Held, NewInbound
 from homing.store.runs import Finished
 from homing.store.sessions import is_screen
 
@@ -51,6 +51,7 @@ class _Scene:
     session: Session
     parent: Session | None
     job: Job | None
+    """Read only where more of it changes than its counters."""
 
     @property
     def home(self) -> Session:
@@ -115,6 +116,7 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
         tx,
         [
             Aftermath(
+                job_id=scene.turn.job_id,
                 job=scene.job,
                 turn=scene.turn,
                 thought=scene.thought,
@@ -123,7 +125,7 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
                 lane_id=lane_of(tx, scene.home, unified=house.settings.unified_session),
             )
             for scene in scenes
-            if scene.job is not None and scene.turn.run_id is not None
+            if scene.turn.job_id is not None and scene.turn.run_id is not None
         ],
     )
     tx.ring(*{f"user:{scene.turn.user_id}" for scene in scenes})
@@ -136,31 +138,45 @@ def _lock(tx: Tx, endings: Sequence[Ending], house: House) -> list[_Scene]:
     turns = {ending.opened.turn.id: ending for ending in sorted(endings, key=lambda ending: ending.fence)}
     job_ids = {e.opened.turn.job_id for e in endings if e.opened.turn.job_id and e.opened.turn.run_id}
     jobs.lock(tx, job_ids)
-    known_jobs = jobs.get_many(tx, job_ids) if job_ids else {}
-    # A session never changes its parent, and a job never its session: both may be read before the lock.
-    session_ids = {i for e in endings for i in (e.opened.turn.lane_id, e.opened.turn.session_id)}
+    # A session never changes its parent, and a job never its session: both are known before the lock.
+    touched = {i for e in endings for i in (e.opened.turn.lane_id, e.opened.turn.session_id, e.opened.parent_id)}
+    session_ids = {session_id for session_id in touched if session_id is not None}
+    shared = set[int]()
+    if house.settings.unified_session:
+        # Made before any lock if it is missing: others wait for whoever makes it, and must not wait for us meanwhile.
+        owners = {e.opened.turn.user_id: e.opened.turn.agent_id for e in endings}
+        shared = set(unified_lanes(tx, owners).values())
+    sessions.lock(tx, session_ids | shared)
     known = sessions.get_many(tx, session_ids)
-    parents = {session.parent_id for session in known.values() if session.parent_id is not None}
-    # Made before any lock if it is missing: others wait for whoever makes it, and must not wait for us meanwhile.
-    owners = {session.user_id: session.agent_id for session in known.values()}
-    shared = set(unified_lanes(tx, owners).values()) if house.settings.unified_session else set[int]()
-    sessions.lock(tx, session_ids | parents | shared)
-    known = sessions.get_many(tx, session_ids | parents)
     held = lanes.hold_many(tx, {turn_id: ending.fence for turn_id, ending in turns.items()})
-    scenes: list[_Scene] = []
-    for turn_id, turn in held.items():
-        session = known[turn.session_id]
-        scenes.append(
-            _Scene(
-                ending=turns[turn_id],
-                turn=turn,
-                thought=_decide(turn, turns[turn_id].thought),
-                session=session,
-                parent=known[session.parent_id] if session.parent_id is not None else None,
-                job=known_jobs.get(turn.job_id) if turn.job_id else None,
-            )
+    now_held = [(turns[turn_id], _as_found(turns[turn_id].opened.turn, found)) for turn_id, found in held.items()]
+    decided = [(ending, turn, _decide(turn, ending.thought)) for ending, turn in now_held]
+    odd = {
+        turn.job_id for ending, turn, thought in decided if ending.opened.parent_id is not None or not _plain(thought)
+    }
+    known_jobs = jobs.get_many(tx, (job_ids & odd) | jobs.last_runs(tx, job_ids)) if job_ids else {}
+    return [
+        _Scene(
+            ending=ending,
+            turn=turn,
+            thought=thought,
+            session=known[turn.session_id],
+            parent=known[ending.opened.parent_id] if ending.opened.parent_id is not None else None,
+            job=known_jobs.get(turn.job_id) if turn.job_id else None,
         )
-    return scenes
+        for ending, turn, thought in decided
+    ]
+
+
+def _plain(thought: Thought) -> bool:
+    """Most runs answer and that is it: of their job nothing but counters changes."""
+    return thought.outcome == "answered" and thought.reason is None
+
+
+def _as_found(turn: Turn, found: Held) -> Turn:
+    if found.cancel_requested_at is None:
+        return turn
+    return replace(turn, cancel_requested_at=found.cancel_requested_at, cancel_reason=found.cancel_reason)
 
 
 def _decide(turn: Turn, thought: Thought) -> Thought:

@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo
 from homing.engine.claims import Claim
 from homing.engine.prompts import Rendered, render
 from homing.model.ids import new_id
-from homing.model.jobs import ON_TIME, Job
+from homing.model.jobs import ON_TIME
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
-from homing.model.runs import Run
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
 from homing.operations.desk import House
 from homing.store import Tx, jobs, lanes, people, runs, sessions
 from homing.store.lanes import Head
+from homing.store.runs import Task
 
 _KINDS: Mapping[str, Kind] = {"person": "chat", "run": "scheduled", "report": "report"}
 _PROVENANCE = "cron_turn"
@@ -29,6 +29,8 @@ class Opened:
 
     turn: Turn
     session_key: str
+    parent_id: int | None
+    """The bound session of an isolated run."""
     opening: str
     """As history shows it; the turn's prompt is what the model gets instead."""
     meta: Mapping[str, object]
@@ -47,8 +49,7 @@ class _Plan:
     head: Head
     session: Session
     agent: Agent
-    run: Run | None
-    job: Job | None
+    task: Task | None
     rendered: Rendered | None
     variables: Mapping[str, object]
     messages: tuple[NewMessage, ...]
@@ -97,11 +98,13 @@ def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None
 
 def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
     opening = lanes.opening_of(tx, turn)
+    session = sessions.get(tx, turn.session_id)
     notes = [inbound.text for inbound in lanes.inbound_of_turn(tx, turn.id) if inbound.line == "note"]
     # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
     return Opened(
         turn=turn,
-        session_key=opening.session_key,
+        session_key=session.key,
+        parent_id=session.parent_id,
         opening=_with_notes(notes, opening.text),
         meta=opening.meta,
         taken_up=True,
@@ -121,7 +124,7 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
         tx,
         [message for plan in plans for message in plan.messages],
         # A run is a row of the bound session, also while it works in a session of its own.
-        also={plan.run.session_id for plan in plans if plan.run is not None},
+        also={plan.task.session_id for plan in plans if plan.task is not None},
     )
     last = 0
     new_turns: list[lanes.NewTurn] = []
@@ -133,14 +136,14 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
         tx,
         [
             {
-                "b_id": plan.run.id, "b_turn": plan.turn_id, "b_seq": new.opening_seq,
-                "b_rev": marks[plan.run.session_id].rev,
+                "b_id": plan.task.run_id, "b_turn": plan.turn_id, "b_seq": new.opening_seq,
+                "b_rev": marks[plan.task.session_id].rev,
                 "b_prompt_id": plan.rendered.id, "b_prompt_version": plan.rendered.version,
                 "b_prompt_sha256": plan.rendered.sha256, "b_prompt": new.prompt,
                 "b_variables": dict(plan.variables),
             }
             for plan, new in zip(plans, new_turns, strict=True)
-            if plan.run is not None and plan.rendered is not None
+            if plan.task is not None and plan.rendered is not None
         ],
     )  # fmt: skip
     opened = [_opened(plan, new, now) for plan, new in zip(plans, new_turns, strict=True)]
@@ -151,52 +154,57 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
 def _plan(tx: Tx, heads: Sequence[Head], house: House, now: datetime) -> list[_Plan]:
     agents = {agent.id: agent for agent in people.list_agents(tx)}
     chats = sessions.get_many(tx, {head.inbound.session_id for head in heads})
-    run_ids = [head.inbound.run_id for head in heads if head.inbound.run_id]
-    known_runs = runs.get_many(tx, run_ids) if run_ids else {}
-    job_ids = {head.inbound.job_id for head in heads if head.inbound.job_id}
-    known_jobs = jobs.get_many(tx, job_ids) if job_ids else {}
+    tasks = runs.tasks(tx, [head.inbound.run_id for head in heads if head.inbound.run_id])
+    reporting = {head.inbound.job_id for head in heads if head.inbound.job_id and not head.inbound.run_id}
+    names = jobs.names(tx, reporting)
     plans: list[_Plan] = []
     for head in heads:
         inbound = head.inbound
         session = chats[inbound.session_id]
-        run = known_runs.get(inbound.run_id) if inbound.run_id else None
-        job = known_jobs.get(inbound.job_id) if inbound.job_id else None
-        variables = _variables(inbound, run, job, house, now)
+        task = tasks.get(inbound.run_id) if inbound.run_id else None
+        variables = _about_run(task, now) if task else _about_report(inbound, names)
         rendered = _rendered(inbound, variables)
         turn_id = new_id("turn")
-        meta = _meta(inbound, run, job, rendered)
+        meta = _meta(inbound, task, rendered)
         plans.append(
             _Plan(
-                turn_id=turn_id, head=head, session=session, agent=agents[session.agent_id], run=run, job=job,
+                turn_id=turn_id, head=head, session=session, agent=agents[session.agent_id], task=task,
                 rendered=rendered, variables=variables, meta=meta,
                 messages=(*(_note_message(note, turn_id) for note in head.notes),
-                          _opening_message(inbound, job, turn_id, meta)),
+                          _opening_message(inbound, task, turn_id, meta)),
             )
         )  # fmt: skip
     return plans
 
 
-def _variables(inbound: Inbound, run: Run | None, job: Job | None, house: House, now: datetime) -> dict[str, object]:
+def _about_run(task: Task, now: datetime) -> dict[str, object]:
     """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome (rule 24)."""
-    if job is None:
-        return {}
-    if run is None:
-        return {"job_id": job.id, "job_name": job.name, "message": inbound.text, "count": inbound.meta.get("count", 1)}
-    zone = ZoneInfo(run.tz)
-    late = run.queued_at - run.scheduled_for
+    zone = ZoneInfo(task.tz)
+    late = task.queued_at - task.scheduled_for
     return {
-        "job_id": job.id,
-        "job_name": job.name,
-        "message": job.payload.message,
-        "scheduled_for": _clock(run.scheduled_for, zone),
+        "job_id": task.job_id,
+        "job_name": task.job_name,
+        "message": task.message,
+        "scheduled_for": _clock(task.scheduled_for, zone),
         "now": _clock(now, zone),
-        "trigger": run.trigger,
-        "late_words": _span(late) if run.trigger == "catch_up" and late > ON_TIME else None,
-        "missed_count": run.missed_count or 0,
-        "last_status": job.last_status,
-        "last_run_at": _clock(job.last_run_at, zone) if job.last_run_at else None,
-        "last_error": job.last_error,
-        "quiet": job.quiet,
+        "trigger": task.trigger,
+        "late_words": _span(late) if task.trigger == "catch_up" and late > ON_TIME else None,
+        "missed_count": task.missed_count or 0,
+        "last_status": task.last_status,
+        "last_run_at": _clock(task.last_run_at, zone) if task.last_run_at else None,
+        "last_error": task.last_error,
+        "quiet": task.quiet,
+    }
+
+
+def _about_report(inbound: Inbound, names: Mapping[str, str]) -> dict[str, object]:
+    if inbound.job_id is None:
+        return {}
+    return {
+        "job_id": inbound.job_id,
+        "job_name": names[inbound.job_id],
+        "message": inbound.text,
+        "count": inbound.meta.get("count", 1),
     }
 
 
@@ -223,14 +231,14 @@ def _rendered(inbound: Inbound, variables: Mapping[str, object]) -> Rendered | N
             return None
 
 
-def _meta(inbound: Inbound, run: Run | None, job: Job | None, rendered: Rendered | None) -> dict[str, object]:
+def _meta(inbound: Inbound, task: Task | None, rendered: Rendered | None) -> dict[str, object]:
     """Rule 25: what a scheduled opening and its closing carry; others say where they came from."""
-    if run is not None and job is not None and rendered is not None:
+    if task is not None and rendered is not None:
         return {
             _PROVENANCE: True,
-            "cron_job_id": job.id,
-            "cron_job_name": job.name,
-            "cron_run_id": run.id,
+            "cron_job_id": task.job_id,
+            "cron_job_name": task.job_name,
+            "cron_run_id": task.run_id,
             "cron_prompt_ref": rendered.ref,
         }
     meta = {key: value for key, value in inbound.meta.items() if key != "count"}
@@ -241,11 +249,8 @@ def _meta(inbound: Inbound, run: Run | None, job: Job | None, rendered: Rendered
     return meta
 
 
-def _opening_message(inbound: Inbound, job: Job | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
-    text = inbound.text
-    if inbound.source == "run":
-        name = job.name if job else inbound.job_id
-        text = f"Scheduled cron job triggered: {name}\n\n{job.payload.message if job else text}"
+def _opening_message(inbound: Inbound, task: Task | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
+    text = f"Scheduled cron job triggered: {task.job_name}\n\n{task.message}" if task else inbound.text
     return NewMessage(
         session_id=inbound.session_id, lane_id=inbound.lane_id, role="user", kind=_KINDS.get(inbound.source, "note"),
         text=text, turn_id=turn_id, inbound_id=inbound.id, job_id=inbound.job_id, run_id=inbound.run_id, meta=meta,
@@ -260,8 +265,8 @@ def _note_message(note: Inbound, turn_id: str) -> NewMessage:
 
 
 def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> lanes.NewTurn:
-    job, inbound = plan.job if plan.run is not None else None, plan.head.inbound
-    ceiling = house.settings.turn_seconds if job is None else job.payload.timeout_seconds
+    task, inbound = plan.task, plan.head.inbound
+    ceiling = task.timeout_seconds if task else house.settings.turn_seconds
     notes = [note.text for note in plan.head.notes]
     body = plan.rendered.text if plan.rendered else inbound.text
     return lanes.NewTurn(
@@ -271,25 +276,23 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
         worker_id=claim.worker_id,
         claimed_until=_until(claim, now),
         deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
-        model=(job.payload.model if job else None) or plan.agent.model or house.model,
-        thinking=job.payload.thinking if job else None,
+        model=(task.model if task else None) or plan.agent.model or house.model,
+        thinking=task.thinking if task else None,
         prompt=_with_notes(notes, body),
-        policy=_policy(job, plan.run),
+        policy=_policy(task) if task else {},
         opening_seq=opening_seq,
     )
 
 
-def _policy(job: Job | None, run: Run | None) -> dict[str, object]:
-    if job is None or run is None:
-        return {}
+def _policy(task: Task) -> dict[str, object]:
     return {
-        "revision": run.revision,
-        "trigger": run.trigger,
-        "quiet": job.quiet,
-        "may_schedule": job.may_schedule,
-        "context": job.payload.context,
-        "job_name": job.name,
-        "message": job.payload.message,
+        "revision": task.revision,
+        "trigger": task.trigger,
+        "quiet": task.quiet,
+        "may_schedule": task.may_schedule,
+        "context": task.context,
+        "job_name": task.job_name,
+        "message": task.message,
     }
 
 
@@ -305,7 +308,10 @@ def _opened(plan: _Plan, new: lanes.NewTurn, now: datetime) -> Opened:
         closed_at=None,
     )  # fmt: skip
     opening = _with_notes([note.text for note in plan.head.notes], plan.messages[-1].text)
-    return Opened(turn=turn, session_key=plan.session.key, opening=opening, meta=plan.meta, now=now)
+    return Opened(
+        turn=turn, session_key=plan.session.key, parent_id=plan.session.parent_id, opening=opening, meta=plan.meta,
+        now=now,
+    )  # fmt: skip
 
 
 def _with_notes(notes: Sequence[str], text: str) -> str:

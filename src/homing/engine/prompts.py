@@ -71,6 +71,8 @@ _TEMPLATES: Mapping[str, tuple[int, str]] = {
 @cache
 def _compiled(name: str):
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+    # Prompts call nothing; what is there would be copied for every one of them.
+    environment.globals = {}
     return environment.from_string(_TEMPLATES[name][1])
 
 

@@ -174,6 +174,22 @@ def get(tx: Tx, job_id: str) -> Job | None:
     return r.job_of(rows[0]) if rows else None
 
 
+def names(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
+    if not job_ids:
+        return {}
+    return dict(tx.rows(sa.select(t.job.c.id, t.job.c.name).where(t.job.c.id.in_(job_ids))))
+
+
+def last_runs(tx: Tx, job_ids: Collection[str]) -> set[str]:
+    """Name those of some jobs for which a run that ends now may be the last."""
+    rows = tx.rows(
+        sa.select(t.job.c.id).where(
+            t.job.c.id.in_(job_ids), sa.or_(t.job.c.next_run_at.is_(None), t.job.c.delete_after_run)
+        )
+    )
+    return {job_id for (job_id,) in rows}
+
+
 def get_many(tx: Tx, job_ids: Collection[str]) -> dict[str, Job]:
     rows = tx.rows(r.jobs.where(t.job.c.id.in_(list(job_ids))))
     return {job.id: job for job in map(r.job_of, rows)}

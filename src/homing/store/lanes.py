@@ -19,7 +19,7 @@ from homing.model.turns import OVERTAKEN_FOR, Inbound, Outcome, Turn, choose_hea
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import Bulk, insert_rows
-from homing.store.rows import inbound_columns, inbound_of, message_of, messages, turn_columns, turn_of
+from homing.store.rows import inbound_columns, inbound_of, message_of, messages, noun_of, turn_columns, turn_of
 
 # How many users with waiting runs one look considers.
 USERS = 64
@@ -207,15 +207,27 @@ def hold(tx: Tx, turn_id: str, fence: int) -> Turn:
     return turn_of(rows[0])
 
 
-def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Turn]:
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What may have changed in a turn since it was opened."""
+
+    id: str
+    fence: int
+    cancel_requested_at: datetime | None
+    cancel_reason: str | None
+
+
+def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Held]:
     """Lock many turns to close them, in id order; those that are another's now are left out."""
     statement = (
-        sa.select(*turn_columns).where(t.turn.c.id.in_(list(fences)), t.turn.c.state == "running").order_by(t.turn.c.id)
+        sa.select(t.turn.c.id, t.turn.c.fence, t.turn.c.cancel_requested_at, t.turn.c.cancel_reason)
+        .where(t.turn.c.id.in_(list(fences)), t.turn.c.state == "running")
+        .order_by(t.turn.c.id)
     )
     if tx.postgres:
         statement = statement.with_for_update()
-    turns = [turn_of(row) for row in tx.rows(statement)]
-    return {turn.id: turn for turn in turns if turn.fence == fences[turn.id]}
+    held = [noun_of(Held, row) for row in tx.rows(statement)]
+    return {turn.id: turn for turn in held if turn.fence == fences[turn.id]}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,6 +121,11 @@ def due_job_of(row: Row) -> DueJob:
     return _noun(DueJob, _some(m, _DUE_PLAIN), timing=_timing(m))
 
 
+def noun_of(kind: type[T], row: Row) -> T:
+    """Fill a noun whose fields were selected in their own order."""
+    return _noun(kind, zip(kind.__annotations__, row, strict=True))
+
+
 # A row may hold more behind what the noun knows: a list's sort key, for example.
 
 

@@ -210,6 +210,49 @@ def get_many(tx: Tx, run_ids: Collection[str]) -> dict[str, Run]:
     return {run.id: run for run in map(r.run_of, rows)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A queued run with what its job wants of the turn: read for many at once, so no more than that."""
+
+    run_id: str
+    job_id: str
+    session_id: int
+    trigger: Trigger
+    scheduled_for: datetime
+    queued_at: datetime
+    missed_count: int | None
+    revision: int
+    tz: str
+    job_name: str
+    message: str
+    context: str
+    model: str | None
+    thinking: str | None
+    timeout_seconds: float | None
+    quiet: bool
+    may_schedule: bool
+    last_status: str | None
+    last_run_at: datetime | None
+    last_error: str | None
+
+
+_TASKS = (
+    sa.select(
+        t.run.c.id, t.run.c.job_id, t.run.c.session_id, t.run.c.trigger, t.run.c.scheduled_for, t.run.c.queued_at,
+        t.run.c.missed_count, t.run.c.revision, t.job.c.tz, t.job.c.name, t.job.c.message, t.job.c.context,
+        t.job.c.model, t.job.c.thinking, t.job.c.timeout_seconds, t.job.c.quiet, t.job.c.may_schedule,
+        t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error,
+    )
+    .join(t.job, t.job.c.id == t.run.c.job_id)
+)  # fmt: skip
+
+
+def tasks(tx: Tx, run_ids: Collection[str]) -> dict[str, Task]:
+    """Read what runs that are about to open shall do."""
+    rows = tx.rows(_TASKS.where(t.run.c.id.in_(list(run_ids)))) if run_ids else []
+    return {task.run_id: task for task in (r.noun_of(Task, row) for row in rows)}
+
+
 def delete_skip(tx: Tx, run_id: str) -> bool:
     """Take back a skip somebody asked for: the instant may fire after all."""
     return tx.run(sa.delete(t.run).where(t.run.c.id == run_id, t.run.c.state == "skipped")) == 1

@@ -42,7 +42,7 @@ async def test_a_tool_has_a_ceiling_of_its_own_and_the_turn_says_that_it_did_not
     room: Room, tmp_path: Path
 ) -> None:
     room.tools = make_tools(tmp_path)
-    room.model.reply(tool_call("hasty", arguments("it")))
+    room.model.when("hello?", tool_call("hasty", arguments("it")))
     async with room.running():
         room.ledger.say("hello?")
         run_id = room.ledger.run("look at the weather")
@@ -58,8 +58,8 @@ async def test_a_tool_has_a_ceiling_of_its_own_and_the_turn_says_that_it_did_not
 async def test_a_tool_that_does_not_hear_that_it_shall_stop_holds_the_lane_no_longer_than_its_claim(
     room_store: object, tmp_path: Path
 ) -> None:
-    room = Room(room_store, turn_seconds=0.3, claim_seconds=1, tools=make_tools(tmp_path))  # type: ignore[arg-type]
-    room.model.reply(tool_call("deaf", arguments("it")))
+    room = Room(room_store, turn_seconds=1, claim_seconds=2, tools=make_tools(tmp_path))  # type: ignore[arg-type]
+    room.model.when("hello?", tool_call("deaf", arguments("it")))
     async with room.running():
         room.ledger.say("hello?")
         run_id = room.ledger.run("look at the weather")
