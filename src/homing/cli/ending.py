@@ -54,7 +54,7 @@ async def _deaf_tasks() -> list[str]:
     if not others:
         return []
     _, deaf = await asyncio.wait(others, timeout=_LAST_SECONDS)
-    return [task.get_coro().__qualname__ for task in deaf]
+    return [str(getattr(task.get_coro(), "__qualname__", task.get_name())) for task in deaf]
 
 
 def _deaf_threads() -> list[str]:

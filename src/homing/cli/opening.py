@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -19,12 +20,14 @@ def open_page(
     """Print a fresh sign-in link (once, within ten minutes), and open it where there is a browser."""
     settings = load()
     url = announced_url(settings)
+    if settings.url and not _is_same(settings.url, url, settings.public_url):
+        raise failed(
+            f"A link to {settings.url} can be made only where that server runs.",
+            hint="Run `homing open` there, or open the page and sign in with a token (`homing tokens create`).",
+        )
     if url is None:
         raise failed(
-            f"No server of this home ({settings.home}) is running.",
-            hint="Start it: `homing up` prints a link, too."
-            if not settings.url
-            else f"Run this on the server's machine, or sign in at {settings.url} with a token.",
+            f"No server of this home ({settings.home}) is running.", hint="Start it: `homing up` prints a link, too."
         )
     from homing.cli.browser import can_open, open_browser
     from homing.cli.codes import sign_in_link
@@ -41,3 +44,11 @@ def open_page(
         typer.echo(link)
     if not no_open and not as_json and can_open():
         open_browser(link)
+
+
+def _is_same(wanted: str, url: str | None, public_url: str | None) -> bool:
+    """Say whether HOMING_URL means this home's own server, by whichever name."""
+    if url is None or wanted in (url, public_url):
+        return url is not None
+    host, port = urlsplit(wanted).hostname or "", urlsplit(wanted).port
+    return host in ("localhost", "127.0.0.1", "::1") and port == urlsplit(url).port

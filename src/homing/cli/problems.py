@@ -1,5 +1,6 @@
 """What a command says when it cannot: a sentence that tells what to do, and the exit code that scripts see."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ class Problem(Exception):
     """A problem as the API words it; made here for what goes wrong on this side."""
 
     def __init__(self, body: Mapping[str, Any], *, exit_code: int, hint: str | None = None) -> None:
-        super().__init__(str(body.get("detail") or body.get("title") or "Something went wrong."))
+        super().__init__(_spoken(str(body.get("detail") or body.get("title") or "Something went wrong.")))
         self.body = dict(body)
         self.exit_code = exit_code
         self.hint = hint
@@ -57,6 +58,24 @@ _HINTS = {
     "unauthenticated": "Set HOMING_TOKEN to a token of this server (`homing tokens create` makes one).",
     "internal": "This is a bug of ours. The server's log says more under the same request id.",
 }
+
+
+def _spoken(detail: str) -> str:
+    """Name commands where the API names its operations: at this door those are what one can type."""
+    return _OPERATION.sub(lambda found: f"`homing {_COMMANDS[found[0]]}`", detail)
+
+
+_COMMANDS = {
+    "list_deliveries": "deliveries list",
+    "list_hooks": "hooks list",
+    "list_jobs": "cron list",
+    "list_memories": "memories list",
+    "list_runs": "cron runs ID",
+    "list_sessions": "sessions list",
+    "list_tokens": "tokens list",
+    "list_webhooks": "webhooks list",
+}
+_OPERATION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 
 
 def _body(detail: str, code: str, title: str) -> dict[str, object]:

@@ -25,7 +25,7 @@ def send(
     """Say something in a conversation."""
     said = sys.stdin.read().strip() if text == "-" else text
     if not said:
-        raise refused("There is nothing to send.")
+        raise refused("There is nothing to send. Write the text after the session, or - and pipe it in.")
     body = {"text": said} | ({"mode": "queue"} if queue else {})
     with asking(as_json) as desk:
         if wait:

@@ -16,6 +16,9 @@ DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_WINDOW_SECONDS = 86400
 UNDO_FOR = timedelta(days=30)
 
+# How hard a model may be told to think.
+THINKING_LEVELS = ("off", "on", "minimal", "low", "medium", "high", "xhigh", "max")
+
 PayloadKind = Literal["agent_turn", "reminder", "system_event"]
 JobKind = Literal["user", "system", "legacy"]
 Status = Literal["active", "paused", "attention", "done"]

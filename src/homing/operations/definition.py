@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from homing.model.errors import Invalid
-from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, Job, Timing
+from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, THINKING_LEVELS, Job, Timing
 from homing.model.schedules import At, Every, Schedule, check, check_zone, read_schedule
 from homing.model.schedules.points import whole_ms
 from homing.operations.desk import Desk
@@ -111,6 +111,13 @@ def _payload_columns(ask: JobFields, before: Job | None) -> dict[str, Any]:
             "message is missing. Say what is to be done then, for example 'Look for new fruit and tell me'.",
             field="message",
             code="missing",
+        )
+    thinking = columns.get("thinking")
+    if thinking is not None and str(thinking).strip().lower() not in THINKING_LEVELS:
+        raise Invalid(
+            f"payload.thinking must be one of {', '.join(THINKING_LEVELS)}, not {thinking!r}.",
+            field="payload.thinking",
+            code="out_of_range",
         )
     return columns
 

@@ -16,18 +16,18 @@ TEST_TEXT = "This is a test message from Homing. If you can read it, this addres
 
 def list_deliveries(desk: Desk, ask: ListDeliveries) -> Page[DeliveryShape]:
     """List deliveries, newest first."""
-    key = cursors.decode(ask.cursor, int)
+    before = cursors.decode_in("deliveries", ask.cursor)
     session_id = desk.session(ask.session_key).id if ask.session_key else None
     found = deliveries.listed(
         desk.tx,
         user_id=desk.caller.user_id,
         state=ask.state,
         session_id=session_id,
-        before_n=key[0] if key else None,
+        before_n=before,
         limit=ask.limit + 1,
     )
     page = found[: ask.limit]
-    following = cursors.encode(page[-1][0]) if len(found) > ask.limit else None
+    following = cursors.encode_in("deliveries", page[-1][0]) if len(found) > ask.limit else None
     return Page(items=[delivery_shape(delivery) for _, delivery in page], next_cursor=following)
 
 

@@ -5,7 +5,10 @@ from datetime import datetime, time, timedelta
 from homing.model.errors import Invalid
 from homing.model.schedules import At, read_when
 from homing.model.schedules.points import Point, read_point
+from homing.model.schedules.refusals import shortened, unreadable
 from homing.model.schedules.zones import instant_of, zone
+
+_EXAMPLES = ("in 10 minutes", "tomorrow at 9:30", "2026-11-20T18:00")
 
 
 def read_instant(text: str, *, field: str, now: datetime, tz: str, day_ends: bool = False) -> datetime:
@@ -14,6 +17,9 @@ def read_instant(text: str, *, field: str, now: datetime, tz: str, day_ends: boo
     try:
         point = read_point(said.lower(), now=now, tz=tz) or _phrase(said, now, tz, field)
     except Invalid as error:
+        if error.field_code == "schedule_unreadable":
+            # What repeats is no example for one time.
+            error = unreadable(f"{field} cannot be read: {shortened(said)!r}.", field=field, examples=_EXAMPLES)
         raise Invalid(error.detail, field=field, code=error.field_code) from None
     if point.instant is not None:
         return point.instant

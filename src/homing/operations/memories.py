@@ -12,13 +12,13 @@ from homing.store import memories, sessions
 def list_memories(desk: Desk, ask: ListMemories) -> Page[MemoryShape]:
     """List memories, newest first; with `q`, those that fit best."""
     user_id = desk.caller.user_id
-    key = cursors.decode(ask.cursor, int)
+    before = cursors.decode_in("memories", ask.cursor)
     if ask.q and ask.q.strip():
         hits = memories.search(desk.tx, user_id=user_id, query=ask.q, limit=ask.limit)
         return Page(items=[memory_shape(memory) for memory in hits])
-    found = memories.listed(desk.tx, user_id=user_id, before_n=key[0] if key else None, limit=ask.limit + 1)
+    found = memories.listed(desk.tx, user_id=user_id, before_n=before, limit=ask.limit + 1)
     page = found[: ask.limit]
-    following = cursors.encode(page[-1][0]) if len(found) > ask.limit else None
+    following = cursors.encode_in("memories", page[-1][0]) if len(found) > ask.limit else None
     return Page(items=[memory_shape(memory) for _, memory in page], next_cursor=following)
 
 

@@ -77,6 +77,8 @@ def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:
         raise Invalid("Give after or before, not both.", field="before", code="out_of_range")
     session = desk.session(ask.session_key)
     key = cursors.decode(ask.cursor, str, int)
+    if key is not None and key[0] not in ("after", "before"):
+        raise cursors.bad()
     forward = ask.after is not None or (key is not None and key[0] == "after")
     edge = key[1] if key is not None else ask.after if forward else ask.before
     found = messages.page(

@@ -65,7 +65,7 @@ def _due_now(desk: Desk, job: Job) -> DueJob:
 
 def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
     """List runs, newest first; those of a removed job stay readable."""
-    key = cursors.decode(ask.cursor, int)
+    before = cursors.decode_in("runs", ask.cursor)
     if ask.job_id is not None:
         see_job(desk, ask.job_id, gone=True)
     session = desk.session(ask.session_key) if ask.session_key else None
@@ -78,12 +78,12 @@ def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
         state=ask.state,
         since=read_instant(ask.from_, field="from", now=desk.now, tz=tz) if ask.from_ else None,
         until=read_instant(ask.to, field="to", now=desk.now, tz=tz, day_ends=True) if ask.to else None,
-        before_n=key[0] if key else None,
+        before_n=before,
         limit=ask.limit + 1,
     )
     more = len(found) > ask.limit
     page = found[: ask.limit]
-    following = cursors.encode(runs.number_of(desk.tx, page[-1].id)) if more else None
+    following = cursors.encode_in("runs", runs.number_of(desk.tx, page[-1].id)) if more else None
     return Page(items=show_runs(desk, page), next_cursor=following)
 
 

@@ -9,6 +9,7 @@ from fastapi import Request
 from homing.model.errors import Malformed, TooLarge
 
 MAX_BODY = 1_048_576
+_LONGEST_NUMBER = 4000
 
 
 async def read_body(request: Request) -> bytes:
@@ -45,7 +46,9 @@ def is_json(content_type: str) -> bool:
 def parse(body: bytes) -> Any:
     """Read JSON as the standard has it: UTF-8, no NaN, no number beyond what can be kept."""
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
+        return json.loads(
+            body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float, parse_int=_read_int
+        )
     except UnicodeDecodeError:
         raise Malformed("The body is not UTF-8.") from None
     except RecursionError:
@@ -65,6 +68,12 @@ def _read_float(digits: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{digits[:20]} is too large a number")
     return number
+
+
+def _read_int(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise ValueError(f"{digits[:20]}… is too large a number")
+    return int(digits)
 
 
 def _too_large() -> TooLarge:

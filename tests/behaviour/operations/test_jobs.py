@@ -119,6 +119,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"schedule": 5, "when": None}, {"schedule": "wrong_type"}),
     ({"starts_at": "2001-01-01T10:00"}, {"starts_at": "schedule_in_past"}),
     ({"catch_up": "all"}, {"catch_up": "out_of_range"}),
+    ({"payload": {"thinking": "wildly"}}, {"payload.thinking": "out_of_range"}),
 ]
 
 

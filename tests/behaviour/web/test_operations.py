@@ -5,11 +5,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from homing.model.messages import NewMessage
 from homing.operations import OPERATIONS
+from homing.store import Tx, sessions
 from homing.web.openapi import document
 from homing.web.problems import CODES
 from homing.web.routes import CALL_HOOK, ROUTES, SEND, SIGN_IN, SIGN_OUT
-from support.site import Site
+from support.site import Site, problem
 from support.visits import visits
 
 STREAMS = {"watch_session", "watch_events"}
@@ -112,3 +114,31 @@ async def test_a_stranger_sees_and_touches_nothing_of_anybody_else(site: Site) -
     assert (await site.stranger.get("/api/sessions/web:abc/events")).status_code == 404
     tokens = (await site.stranger.get("/api/tokens")).json()["items"]
     assert {token["user_id"] for token in tokens} == {"stranger"}
+
+
+async def test_a_cursor_of_one_list_is_refused_by_every_other(site: Site) -> None:
+    owner = site.owner
+    for n in range(2):
+        await owner.post("/api/sessions", json={"key": f"web:{n}"})
+        await owner.post("/api/sessions/web:0/messages", json={"text": "hi"})
+        await owner.post("/api/memories", json={"text": f"fact {n}"})
+        job = await owner.post("/api/jobs", json={"session_key": "web:0", "when": "every day at 9", "message": f"m{n}"})
+        assert (await owner.post(f"/api/jobs/{job.json()['id']}/run", json={})).status_code == 202
+    site.world.write(_say_twice)
+    lists = ("/api/sessions", "/api/jobs", "/api/runs", "/api/memories", "/api/sessions/web:0/messages")
+    for mine in lists:
+        cursor = (await owner.get(mine, params={"limit": 1})).json()["next_cursor"]
+        assert cursor, mine
+        for other in {*lists, "/api/deliveries", "/api/admin/jobs"} - {mine}:
+            if {mine, other} == {"/api/jobs", "/api/admin/jobs"}:
+                continue
+            response = await owner.get(other, params={"cursor": cursor})
+            assert problem(response)["code"] == "bad_cursor", f"{mine} -> {other}"
+
+
+def _say_twice(tx: Tx) -> None:
+    session = sessions.find(tx, "web:0")
+    assert session is not None
+    said = NewMessage(session_id=session.id, lane_id=session.id, role="user", kind="chat", text="hello")
+    sessions.lock(tx, {session.id})
+    sessions.say(tx, [said, said])

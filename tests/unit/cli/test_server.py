@@ -70,6 +70,18 @@ def test_a_fresh_sign_in_link_names_the_running_server(homing: Homing, server: s
     assert link.startswith(f"{server}/sign-in#code=")
 
 
+def test_a_link_is_made_where_the_server_runs_and_elsewhere_it_says_so(
+    homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOMING_URL", server.replace("127.0.0.1", "localhost"))
+    assert homing("open", "--no-open").out.startswith(f"{server}/sign-in#code=")
+    monkeypatch.setenv("HOMING_URL", "https://homing.example")
+    said = homing("open", "--no-open")
+    assert said.code == 1
+    assert "https://homing.example" in said.err
+    assert "sign in with a token" in said.err
+
+
 def test_asking_a_server_imports_nothing_heavy(homing: Homing, server: str) -> None:
     homing("cron", "add", "every day at 9", "x", "--id", "mine")
     for args in (["cron", "list"], ["cron", "get", "mine"], ["cron", "pause", "mine", "--json"], ["sessions", "list"]):
@@ -98,6 +110,10 @@ def test_a_server_that_is_set_but_not_there_is_an_error(homing: Homing, monkeypa
     monkeypatch.setenv("HOMING_URL", "http://127.0.0.1:9")
     said = homing("cron", "list", "--json")
     assert (said.code, said.problem["code"]) == (1, "unreachable")
+
+
+def test_a_refusal_names_the_command_that_helps_and_not_the_apis_operation(homing: Homing, server: str) -> None:
+    assert "`homing sessions list`" in homing("sessions", "get", "nowhere").err
 
 
 def test_a_wrong_token_is_refused_with_what_to_do(homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch) -> None:

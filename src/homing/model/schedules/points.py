@@ -182,7 +182,9 @@ def _iso(match: re.Match[str], tz: str) -> Point:
 
 def _check_year(read: datetime, field: str) -> None:
     if not 1900 <= read.year <= 9000:
-        raise Invalid(f"The year {read.year} is out of range.", field=field, code="out_of_range")
+        raise Invalid(
+            f"The year {read.year} is out of range: give one from 1900 to 9000.", field=field, code="out_of_range"
+        )
 
 
 def _iso_date(text: str) -> date:

@@ -34,6 +34,21 @@ def decode(cursor: str | None, *kinds: type | tuple[type, ...]) -> tuple[Any, ..
     return tuple(key)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
+def encode_in(name: str, n: int) -> str:
+    """Write down where a page of a named list ended, for lists that go by one number."""
+    return encode(name, n)
+
+
+def decode_in(name: str, cursor: str | None) -> int | None:
+    """Read where a page of that list ended: the number of another list's row would be read as one of ours."""
+    key = decode(cursor, str, int)
+    if key is None:
+        return None
+    if key[0] != name:
+        raise bad()
+    return key[1]
+
+
 def bad() -> Malformed:
     """Refuse a cursor."""
     return Malformed("This cursor is not one of this list. Ask for the first page again.", code="bad_cursor")
