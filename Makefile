@@ -69,9 +69,9 @@ lock-fresh: setup
 	 { $(BIN)/$(LOCK) --output-file "$$copy" || { echo "The lock could not be checked: uv needs the package index (or its cache) to resolve pyproject.toml." >&2; exit 1; }; } && \
 	 { diff -u requirements.lock "$$copy" || { echo "requirements.lock does not match pyproject.toml: run \`make lock\` and commit it." >&2; exit 1; }; }
 
+# Every floor of speed beside its peers, into docs/benchmarks.md and docs/scale.md. `make bench ARGS=--quick` only prints.
 bench: setup
-	@test -d benchmarks || { echo "There are no benchmarks yet." >&2; exit 1; }
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python -m benchmarks all $(ARGS)
 
 # Chaos for so long on each database, once a seed; then an independent checker. docs/failure.md says what it proves.
 SECONDS ?= 1200

@@ -16,6 +16,7 @@ from apscheduler.events import EVENT_JOB_EXECUTED
 from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
+from sqlalchemy import event
 
 _BATCH = 5000
 
@@ -59,7 +60,7 @@ def _engine(url: str, *, wal: bool) -> sa.Engine:
     engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     if wal:
 
-        @sa.event.listens_for(engine, "connect")
+        @event.listens_for(engine, "connect")
         def on_connect(connection: Any, _record: object) -> None:
             connection.execute("pragma journal_mode=wal")
             connection.execute("pragma synchronous=full")

@@ -25,10 +25,12 @@ class Worker:
             [sys.executable, "-m", "benchmarks", *command], stdout=subprocess.PIPE, text=True
         )
 
+        assert self.process.stdout
+        self.told = self.process.stdout
+
     def hear(self) -> dict[str, Any]:
         """Wait for the next line."""
-        assert self.process.stdout
-        line = self.process.stdout.readline()
+        line = self.told.readline()
         if not line:
             raise RuntimeError(f"A worker ended by itself, with status {self.process.wait()}; its error is above.")
         return json.loads(line)
@@ -37,8 +39,7 @@ class Worker:
         """End it as a power cut would."""
         self.process.kill()
         self.process.wait()
-        assert self.process.stdout
-        self.process.stdout.close()
+        self.told.close()
 
 
 class Crew:

@@ -45,14 +45,15 @@ def main(argv: list[str]) -> None:
     if ask.who == "apscheduler-wal" and ask.database != "sqlite":
         parser.error("apscheduler-wal is SQLite's")
     stored = max(ask.stored, ask.due + 1)
-    more = {"database": ask.database, "who": ask.who, "due": ask.due, "stored": stored}
+    sessions = ask.sessions or ask.due
+    more = {"database": ask.database, "who": ask.who, "due": ask.due, "stored": stored, "sessions": sessions}
     with database(ask.database) as url:
         if ask.who == "homing":
-            done = measure(url, ask.due, stored, ask.sessions or ask.due, ask.slots)
+            done = measure(url, ask.due, stored, sessions, ask.slots)
             say("dispatch", ask.due / done.seconds, "runs/s", **more, slots=ask.slots, seconds=round(done.seconds, 3))
-            say("dispatch_first_start", done.first_ms, "ms", **more)
+            say("dispatch_first_start", done.first_ms, "ms", **more, slots=ask.slots)
             p99 = round(percentile(done.gaps_ms, 99), 1)
-            say("dispatch_loop_stall", max(done.gaps_ms), "ms", p99_ms=p99, **more)
+            say("dispatch_loop_stall", max(done.gaps_ms), "ms", p99_ms=p99, **more, slots=ask.slots)
             return
         seconds = (
             _raw.measure(url, ask.due, stored)

@@ -7,6 +7,7 @@ it when the worker died; how much of the claim was left then is chance, so the f
 
 import argparse
 import asyncio
+import select
 import statistics
 import time
 from datetime import UTC, datetime
@@ -87,9 +88,7 @@ def _kill_one(homing: Homing, crew: Crew, key: str) -> tuple[float, float]:
 
 def _at_work(crew: Crew) -> Worker:
     """Find who began the turn: the one that has something to tell."""
-    import select
-
-    outs = {worker.process.stdout: worker for worker in crew.workers}
+    outs = {worker.told.fileno(): worker for worker in crew.workers}
     readable, _, _ = select.select(list(outs), [], [], 60)
     if not readable:
         raise RuntimeError("No worker began the turn within a minute.")

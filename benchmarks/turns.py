@@ -7,6 +7,7 @@ conversations; DBOS's queue keeps none.
 import argparse
 import asyncio
 import time
+from types import ModuleType
 
 import sqlalchemy as sa
 
@@ -19,6 +20,7 @@ from homing.store.lanes import NewInbound, enqueue
 from homing.wiring import Homing, make_engine, running
 
 IN_A_ROW = 4
+DRIVER = "driver"
 
 
 def main(argv: list[str]) -> None:
@@ -34,20 +36,24 @@ def main(argv: list[str]) -> None:
     if ask.work == "homing":
         asyncio.run(_work(ask.url, ask.slots))
         return
-    if "dbos" in (ask.work, ask.who):
-        from benchmarks import _dbos
     if ask.work == "dbos":
-        _dbos.work(ask.url)
+        _dbos().work(ask.url)
         return
+    more: dict[str, object] = {name: getattr(ask, name) for name in ("database", "who", "turns", "workers")}
     with database(ask.database) as url:
         if ask.who == "dbos":
-            seconds = _dbos.measure(url, ask.turns, ask.workers)
+            seconds = _dbos().measure(url, ask.turns, ask.workers)
         else:
-            seconds = _measure(url, ask.turns, ask.workers, ask.slots)
-    say(
-        "turns", ask.turns / seconds, "turns/s", database=ask.database, who=ask.who, turns=ask.turns,
-        workers=ask.workers, seconds=round(seconds, 3),
-    )  # fmt: skip
+            seconds, connections = _measure(url, ask.turns, ask.workers, ask.slots)
+            more["connections"] = connections
+    say("turns", ask.turns / seconds, "turns/s", seconds=round(seconds, 3), **more)
+
+
+def _dbos() -> ModuleType:
+    """Load the peer only where it is measured: workers of ours need not carry it."""
+    from benchmarks import _dbos
+
+    return _dbos
 
 
 async def _work(url: str, slots: int) -> None:
@@ -57,22 +63,25 @@ async def _work(url: str, slots: int) -> None:
             await asyncio.Event().wait()
 
 
-def _measure(url: str, turns: int, workers: int, slots: int) -> float:
-    with house(url) as homing:
+def _measure(url: str, turns: int, workers: int, slots: int) -> tuple[float, int]:
+    with house(f"{url}{'&' if '?' in url else '?'}application_name={DRIVER}") as homing:
         stock(homing, stored=0, sessions=-(-turns // IN_A_ROW))
         with Crew("turns", ["--work", "homing", "--url", url, "--slots", str(slots)], workers):
             return asyncio.run(_let_go(homing, turns))
 
 
-async def _let_go(homing: Homing, turns: int) -> float:
+async def _let_go(homing: Homing, turns: int) -> tuple[float, int]:
+    """Return the seconds until all are closed, and how many connections the workers had at most."""
     await homing.store.bell.open()
     await homing.store.write(lambda tx: _fill(tx, turns))
     begun = time.perf_counter()
-    while await homing.store.read(_closed) < turns:  # noqa: ASYNC110 - asked of the rows, as with the peer
+    most = 0
+    while (seen := await homing.store.read(_look))[0] < turns:
+        most = max(most, seen[1])
         await asyncio.sleep(0.02)
     seconds = time.perf_counter() - begun
     await homing.store.close()
-    return seconds
+    return seconds, most
 
 
 def _fill(tx: Tx, turns: int) -> None:
@@ -86,5 +95,8 @@ def _fill(tx: Tx, turns: int) -> None:
     ])  # fmt: skip
 
 
-def _closed(tx: Tx) -> int:
-    return tx.rows(sa.select(sa.func.count()).select_from(t.turn).where(t.turn.c.state == "closed"))[0][0]
+def _look(tx: Tx) -> tuple[int, int]:
+    """Count closed turns, and connections that are not ours."""
+    closed = tx.rows(sa.select(sa.func.count()).select_from(t.turn).where(t.turn.c.state == "closed"))[0][0]
+    others = "select count(*) from pg_stat_activity where datname = current_database() and application_name <> :driver"
+    return closed, tx.rows(sa.text(others).bindparams(driver=DRIVER))[0][0]
