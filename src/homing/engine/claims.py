@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from homing.model.clock import Clock
 from homing.model.turns import Stop
 
+SETTING_UP = "before the model was called"
+
 
 @dataclass(kw_only=True, eq=False)
 class Claim:
@@ -22,7 +24,7 @@ class Claim:
     turn_id: str | None = None
     fence: int = 0
     reason: Stop | None = None
-    doing: str = "before the model was called"
+    doing: str = SETTING_UP
     """What the turn is at, for the record of one that did not come back."""
     _task: "asyncio.Task[object] | None" = field(default=None, repr=False)
     _news: "asyncio.Future[None] | None" = field(default=None, repr=False)

@@ -13,7 +13,7 @@ from typing import Literal
 from homing.agent.history import broken_off, dump
 from homing.agent.resume import rebuild
 from homing.engine import thoughts
-from homing.engine.claims import Claim
+from homing.engine.claims import SETTING_UP, Claim
 from homing.engine.closing import Ended, Ending, close_turns
 from homing.engine.keeper import Keeper, kept_step
 from homing.engine.opening import Found, Opened, open_lanes
@@ -23,6 +23,9 @@ from homing.model.errors import Failed, Lost, NotReady
 from homing.model.turns import MAX_ATTEMPTS, Step
 from homing.operations.desk import House
 from homing.store import Store, lanes, steps
+
+# From a turn's opening to its first model call: reading, opening tools. Queueing does not count, nor does a summary.
+SETUP_SECONDS = 60.0
 
 Worked = Literal["empty", "more", "held"]
 Think = Callable[[Opened, Keeper], Awaitable[Thought]]
@@ -35,6 +38,7 @@ class Lanes:
     store: Store
     house: House
     think: Think
+    setup_seconds: float = SETUP_SECONDS
 
     def __post_init__(self) -> None:
         self._open: Together[tuple[int, Claim], Found] = Together(
@@ -79,19 +83,26 @@ async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
     if turn.attempts > MAX_ATTEMPTS:
         return thoughts.interrupted(turn)
     task = asyncio.create_task(_attempt(room, opened, claim))
-    deadline = None
+    loop = asyncio.get_running_loop()
+    ends = [loop.call_later(room.setup_seconds, stop_setup, claim)]
     if turn.deadline_at is not None:
         left = (turn.deadline_at - opened.now).total_seconds()
-        deadline = asyncio.get_running_loop().call_later(left, claim.stop, "timeout")
+        ends.append(loop.call_later(left, claim.stop, "timeout"))
     try:
         await claim.run(task)
     finally:
-        if deadline is not None:
-            deadline.cancel()
+        for end in ends:
+            end.cancel()
     # What comes back after its time is up is heard by nobody.
     if task.done() and not task.cancelled() and claim.reason != "timeout":
         return task.result()
     return await _stopped(room, opened, claim)
+
+
+def stop_setup(claim: Claim) -> None:
+    """End a turn that has not come to its model: whatever it waits for, it is nothing that thinks."""
+    if claim.doing == SETTING_UP:
+        claim.stop("timeout")
 
 
 async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
@@ -117,7 +128,8 @@ async def _kept(room: Lanes, opened: Opened) -> list[Step]:
 async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
     match claim.reason:
         case "timeout":
-            return thoughts.timed_out(opened.turn, claim.doing)
+            early = room.setup_seconds if claim.doing == SETTING_UP else None
+            return thoughts.timed_out(opened.turn, claim.doing, at_most=early)
         case "cancel":
             turn = await room.store.read(lambda tx: lanes.get_turn(tx, opened.turn.id))
             return thoughts.cancelled(turn or opened.turn)

@@ -9,6 +9,7 @@ from homing.agent.history import dump, entry, fit, load, summarise, with_opening
 from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.mind import think
 from homing.agent.models import Models
+from homing.engine.claims import Claim
 from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
 from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
@@ -53,7 +54,7 @@ class Thinker:
     async def __call__(self, opened: Opened, keeper: Keeper) -> Thought:
         past = await self.store.read(lambda tx: self._read(tx, opened))
         tools = self.toolbox(opened, keeper, past.agent)
-        history, summary = await self._history(opened, past)
+        history, summary = await self._history(opened, past, keeper.claim)
         ask = Ask(
             model=opened.turn.model,
             instructions=_instructions(past, summary, tools, opened),
@@ -95,7 +96,7 @@ class Thinker:
             memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES),
         )
 
-    async def _history(self, opened: Opened, past: _Past):
+    async def _history(self, opened: Opened, past: _Past, claim: Claim):
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
         turns = [_shown(stretch) for stretch in past.told]
         kept, dropped = fit(turns, HISTORY_TOKENS)
@@ -106,6 +107,7 @@ class Thinker:
         # Down to half of what fits, or each further turn would have to pay for a summary of its own.
         fewer, _ = fit(turns[-HISTORY_STRETCHES // 2 :], HISTORY_TOKENS // 2)
         fewer = fewer or kept[-1:]
+        claim.doing = "waiting for the summary of what was said earlier"
         summary = await self._fold(opened, past, turns[: len(turns) - len(fewer)])
         return (_flat(kept), past.lane.summary) if summary is None else (_flat(fewer), summary)
 

@@ -49,9 +49,12 @@ def broken(full: str) -> Thought:
                    error=full, permanent=True)  # fmt: skip
 
 
-def timed_out(turn: Turn, doing: str | None = None) -> Thought:
+def timed_out(turn: Turn, doing: str | None = None, *, at_most: float | None = None) -> Thought:
     """Say that a turn's time is up; the record tells what it was waiting for."""
-    seconds = (turn.deadline_at - turn.opened_at).total_seconds() if turn.deadline_at else 0
+    ceilings = [at_most] if at_most is not None else []
+    if turn.deadline_at is not None:
+        ceilings.append((turn.deadline_at - turn.opened_at).total_seconds())
+    seconds = min(ceilings, default=0)
     return Thought(
         outcome="failed",
         text=f"I stopped: this took longer than {_seconds(seconds)}.",

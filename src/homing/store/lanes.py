@@ -347,6 +347,8 @@ def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
         tx.run(
             sa.update(t.turn)
             .where(t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running")
+            # Once: the attempt is taken back with the first, and with no other.
+            .where(t.turn.c.worker_id.is_not(None))
             # Nobody's: a renewal that is still under way must not bind it again.
             .values(worker_id=None, claimed_until=tx.now(), attempts=t.turn.c.attempts - 1)
         )

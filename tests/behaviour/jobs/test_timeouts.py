@@ -1,12 +1,14 @@
 """Rule 16: a job's time counts from its opening, for every trigger alike; what comes after it is heard by nobody."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from behaviour.jobs.homes import Home
+from homing.engine.lane import stop_setup
 from homing.engine.thoughts import Thought
 from homing.operations.jobs import get_job
 from homing.operations.runs import run_job
@@ -110,6 +112,36 @@ async def test_time_spent_in_the_queue_does_not_count(home: Home) -> None:
     assert home.ends(job_id) == [("ok", None)]
     turn = home.ledger.turns(CHAT)[-1]
     assert turn.deadline_at == turn.opened_at + timedelta(seconds=30)
+
+
+async def test_a_stall_before_the_model_is_called_fails_early_with_its_phase_named(home: Home) -> None:
+    async def never_ready(*_: Any) -> Thought:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    stalled, endless = add_timed(home, 300), add_timed(home, 0, session_key="web:endless")
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    for key in (CHAT, "web:endless"):
+        await home.work(key, lanes=replace(home.lanes(never_ready), setup_seconds=0.2))
+    for job_id in (stalled, endless):
+        run = home.only_run(job_id)
+        assert (run.state, run.reason) == ("error", "timeout")
+        assert run.error == "timed out after 0.2 s, before the model was called"
+
+
+async def test_a_model_at_work_is_no_stall_before_it(home: Home) -> None:
+    home.model.reply("Here I am.", hold=True)
+    job_id = add_timed(home, 300)
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    claim = home.claim(seconds=None)
+    working = asyncio.create_task(home.work(claim=claim))
+    await home.called(1)
+    stop_setup(claim)
+    home.model.release()
+    await working
+    assert home.ends(job_id) == [("ok", None)]
 
 
 async def test_a_timeout_says_in_the_record_what_it_was_waiting_for(home: Home) -> None:
