@@ -46,10 +46,9 @@ def _grown(metric: str) -> Callable[[Results], str]:
     return draw
 
 
-def _herd(database: str) -> Callable[[Results], str]:
+def _herd(metric: str, counted: str) -> Callable[[Results], str]:
     def draw(results: Results) -> str:
-        names = ("value", "due", "finished")
-        seconds, due, seen = (results.median("herd_until_last", {"database": database}, name) for name in names)
+        seconds, due, seen = (results.median(metric, field=name) for name in ("value", "due", counted))
         how = "seen" if seen >= due else f"by the rate after {seen:,.0f}"
         return f"{seconds:.0f} s for {due:,.0f} ({how})"
 
@@ -89,7 +88,9 @@ FIGURES = (
     Figure(what="turns, PostgreSQL, 1 worker", command="turns --workers 1", draw=_turns(1)),
     Figure(what="turns, PostgreSQL, 2 workers", command="turns --workers 2", draw=_turns(2)),
     Figure(what="turns, PostgreSQL, 4 workers", command="turns --workers 4", draw=_turns(4)),
-    Figure(what="the herd until its last run, SQLite", command="herd", draw=_herd("sqlite")),
+    Figure(what="the herd until its last run is queued, SQLite", command="herd", draw=_herd("herd_queued", "queued")),
+    Figure(what="the herd until its last run is finished", command="herd",
+           draw=_herd("herd_until_last", "finished")),
     Figure(what="a person's message meanwhile, until its turn thinks", command="herd", draw=_herd_person),
     Figure(what="add a job", command="stored", draw=_grown("stored_add")),
     Figure(what="list a user's jobs", command="stored", draw=_grown("stored_list")),
