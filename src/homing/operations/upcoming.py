@@ -42,11 +42,12 @@ def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
         agent_id=turn.agent_id if turn else None,
         session_id=session.id if session else None,
         until=end,
-        limit=_MOST_JOBS,
+        limit=_MOST_JOBS + 1,
     )
-    items = [item for job in found for item in _of_job(job, desk.now, begin, end)]
+    items = [item for job in found[:_MOST_JOBS] for item in _of_job(job, desk.now, begin, end)]
     items.sort(key=lambda item: item[0])
-    return UpcomingList(items=[shape for _, shape in items[:_MOST_ITEMS]])
+    more = len(found) > _MOST_JOBS or len(items) > _MOST_ITEMS
+    return UpcomingList(items=[shape for _, shape in items[:_MOST_ITEMS]], more=more)
 
 
 def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tuple[datetime, UpcomingShape]]:

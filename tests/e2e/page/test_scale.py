@@ -100,3 +100,12 @@ def test_two_thousand_automations_are_counted_paged_and_found(crowded: House, ne
     tabs.get_by_role("button", name="Paused").click()
     expect(page.get_by_role("button", name="Resume watch number", exact=False).first).to_be_visible()
     expect(page.get_by_role("button", name="Pause watch number", exact=False)).to_have_count(0)
+    tabs.get_by_role("button", name="Needs you").click()
+    # What the server names in backticks is set as code, not with its marks.
+    expect(rows.first.get_by_text("The model stub refused the key.")).to_be_visible()
+
+
+def test_a_week_with_more_than_can_be_drawn_says_so(crowded: House, new_window: OpenWindow) -> None:
+    page = new_window(crowded).open("/week")
+    expect(page.get_by_text("Not all that is to come is drawn", exact=False)).to_be_visible()
+    assert page.locator("main td a").count() < 1500

@@ -103,10 +103,13 @@ async function readMissed(key: string, last: number, until: number): Promise<Mes
   return missed;
 }
 
+// As many as can be drawn without a stutter.
+const STEP = 30;
+
 export async function loadOlder(client: QueryClient, key: string): Promise<void> {
   const first = windowOf(client, key)?.items[0]?.seq;
   if (first === undefined) return;
-  const page = await ops.listMessages(key, { before: first });
+  const page = await ops.listMessages(key, { before: first, limit: STEP });
   client.setQueryData<Transcript>(keys.messages(key), (data) =>
     data?.items[0]?.seq === first ? beginOf({ ...data, items: page.items.concat(data.items), older: page.next_cursor !== null }) : data,
   );
@@ -115,7 +118,7 @@ export async function loadOlder(client: QueryClient, key: string): Promise<void>
 export async function loadNewer(client: QueryClient, key: string): Promise<void> {
   const last = windowOf(client, key)?.items.at(-1)?.seq;
   if (last === undefined) return;
-  const page = await ops.listMessages(key, { after: last });
+  const page = await ops.listMessages(key, { after: last, limit: STEP });
   client.setQueryData<Transcript>(keys.messages(key), (data) =>
     data?.items.at(-1)?.seq === last ? endOf({ ...data, items: data.items.concat(page.items), newer: page.next_cursor !== null }) : data,
   );

@@ -2165,10 +2165,15 @@ export interface components {
             /** Revision */
             revision: number;
         };
-        /** UpcomingList */
+        /**
+         * UpcomingList
+         * @description What is to come, soonest first; `more` when there is too much of it to tell it all.
+         */
         UpcomingList: {
             /** Items */
             items: components["schemas"]["UpcomingShape"][];
+            /** More */
+            more: boolean;
         };
         /**
          * UpcomingShape

@@ -65,6 +65,7 @@ export default function WeekPage() {
       )}
       {items.length > 0 && (wide ? <Grid days={days} items={items} zone={zone} today={today} now={now} /> : <Agenda days={days} items={items} zone={zone} today={today} />)}
       {runs.hasNextPage && !runs.isFetchingNextPage && <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>}
+      {upcoming.data?.more && <p className="mt-3 text-[0.9rem] text-mute">Not all that is to come is drawn: only what the 500 automations that are due first will do.</p>}
     </div>
   );
 }
@@ -237,8 +238,14 @@ function ShiftMark({ day, zone }: { day: Day; zone: string }) {
   return <span className="block text-[0.77rem] font-normal text-wait">{shiftWords(day, zone)}</span>;
 }
 
+/** A day of 25 hours is not one of "1 day 1 h". */
+function hoursOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 function shiftWords(day: Day, zone: string): string {
   if (!day.shift) return "";
   const way = day.shift.ms > 0 ? "forward" : "back";
-  return `${lengthOf(day.to - day.from)} long: clocks go ${way} ${lengthOf(Math.abs(day.shift.ms))} to ${clockOf(day.shift.at, zone)}`;
+  return `${hoursOf(day.to - day.from)} long: clocks go ${way} ${lengthOf(Math.abs(day.shift.ms))} to ${clockOf(day.shift.at, zone)}`;
 }

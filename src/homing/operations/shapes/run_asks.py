@@ -35,7 +35,10 @@ class UpcomingShape(Answer):
 
 
 class UpcomingList(Answer):
+    """What is to come, soonest first; `more` when there is too much of it to tell it all."""
+
     items: list[UpcomingShape]
+    more: bool
 
 
 class PreviewShape(Answer):
