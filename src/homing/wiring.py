@@ -4,6 +4,7 @@ Every command comes by here, and most need neither engine nor channels: those ar
 """
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import AsyncGenerator, Mapping
@@ -168,6 +169,9 @@ async def running(homing: Homing, engine: Engine) -> AsyncGenerator[None]:
     """Run the machines for as long as the block lasts; then finish turns or hand them back."""
     await homing.store.bell.open()
     await engine.sweeper.beat()
+    # What is loaded by now stays: the collector need not look through it again and again while turns wait.
+    gc.collect()
+    gc.freeze()
     machines = [engine.runner, engine.courier, engine.sweeper, engine.scheduler]
     tasks = [asyncio.create_task(_tend(machine)) for machine in machines if machine is not None]
     try:

@@ -44,7 +44,7 @@ async def test_one_bad_item_gets_its_error_and_the_others_are_written(store: Sto
     assert count(store, "session") == 38
 
 
-async def test_a_database_that_is_away_is_asked_once_for_the_whole_group() -> None:
+async def test_a_database_that_is_away_is_asked_once_for_a_whole_group() -> None:
     away = Store("postgresql://nobody@127.0.0.1:1/nowhere", SystemClock())
     asked: list[int] = []
     event.listen(away.engine, "do_connect", lambda *_: asked.append(1))
@@ -55,7 +55,8 @@ async def test_a_database_that_is_away_is_asked_once_for_the_whole_group() -> No
     together = Together(away, write)
     found = await asyncio.gather(*(together(n) for n in range(200)), return_exceptions=True)
     assert {type(answer) for answer in found} == {NotReady}
-    assert len(asked) <= 2
+    # Groups of 32, 64 and the rest; not one connection for each item.
+    assert len(asked) <= 3
     await away.close()
 
 

@@ -24,6 +24,8 @@ from homing.store.runs import NewRun
 log = structlog.get_logger(__name__)
 
 BATCH = 500
+# The first batch of many is small, so that its runs begin while the rest are still being written.
+FIRST_BATCH = 50
 LONGEST_SLEEP = 60.0
 SHORTEST_SLEEP = 0.05
 PAUSE_SECONDS = 1.0
@@ -219,7 +221,7 @@ class Scheduler:
         self._store = store
         self._house = house
         self._clock = clock
-        self._limit = BATCH
+        self._limit = FIRST_BATCH
 
     async def step(self) -> bool:
         """Move one batch; say whether there may be more."""
@@ -239,8 +241,9 @@ class Scheduler:
             moved = 1
         if moved:
             log.info("ticked", action="tick", due=moved)
-        self._limit = min(BATCH, limit * 2)
-        return moved >= limit
+        more = moved >= limit
+        self._limit = min(BATCH, limit * 2) if more else FIRST_BATCH
+        return more
 
     def _accuse(self, tx: Tx) -> None:
         """Try the first due job once more, alone. Another scheduler may hold the culprit, and this one be innocent."""

@@ -1,7 +1,8 @@
 """Group commit: what is asked at the same time is written in one transaction.
 
-Nobody waits for a timer: while one group commits, the next one gathers. A group that fails is halved down to the
-culprit, so that one bad item never takes its neighbours along.
+Nobody waits for a timer: while one group commits, the next one gathers. The first group is small and the next ones
+grow, so that of very many the first have not to wait for the last. A group that fails is halved down to the culprit,
+so that one bad item never takes its neighbours along.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from homing.store import Store, Tx
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_FIRST = 32
 _MOST = 500
 
 
@@ -25,6 +27,7 @@ class Together(Generic[Item, Result]):
         self._verb = verb
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._worker: asyncio.Task[None] | None = None
+        self._size = _FIRST
 
     async def __call__(self, item: Item) -> Result:
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
@@ -36,8 +39,11 @@ class Together(Generic[Item, Result]):
 
     async def _work(self) -> None:
         while self._waiting:
-            group, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+            size = self._size
+            group, self._waiting = self._waiting[:size], self._waiting[size:]
             await self._write(group)
+            # As many as come at once by now, and twice as many when more are waiting.
+            self._size = min(_MOST, 2 * size) if len(group) == size else max(_FIRST, len(group))
 
     async def _write(self, group: "list[tuple[Item, asyncio.Future[Result]]]") -> None:
         try:
