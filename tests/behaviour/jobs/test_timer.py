@@ -209,3 +209,15 @@ async def test_a_per_second_job_keeps_the_least_interval(here: Home) -> None:
     gaps = [later - earlier for earlier, later in pairwise(instants)]
     assert len(instants) >= 5
     assert min(gaps) >= timedelta(seconds=1)
+
+
+async def test_jobs_at_the_top_of_the_hour_all_fire_there_and_nothing_is_spread(here: Home) -> None:
+    jobs = [here.add(f"look {n}", when="0 * * * *", session_key=f"web:{n}") for n in range(12)]
+    [instant] = {here.job(job.id).next_run_at for job in jobs}
+    assert instant is not None
+    assert (instant.minute, instant.second, instant.microsecond) == (0, 0, 0)
+    here.pass_time(hours=1)
+    await here.tick()
+    fired = [here.only_run(job.id) for job in jobs]
+    assert len({run.scheduled_for for run in fired}) == 1
+    assert {here.job(job.id).next_run_at for job in jobs} == {fired[0].scheduled_for + timedelta(hours=1)}

@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from homing.engine.scheduler import Scheduler
 from homing.settings import load
-from homing.wiring import Homing, make_engine, prepare, running, wire
+from homing.wiring import Homing, make_channels, make_engine, prepare, running, wire
 from support.ledger import CHAT, Ledger
 from support.rooms import Room
 
@@ -45,6 +45,15 @@ async def test_a_machine_that_breaks_begins_again(tmp_path: Path) -> None:
         await stumbling.again.wait()
     await homing.store.close()
     assert stumbling.starts == 2
+
+
+async def test_channels_are_wired_once_at_the_start_and_only_those_that_are_set_up(tmp_path: Path) -> None:
+    plain = open_homing(tmp_path)
+    assert set(make_channels(plain)) == {"webhook"}
+    with_mail = replace(plain, settings=replace(plain.settings, smtp_url="smtp://127.0.0.1:25?from=a@b.example"))
+    made = make_channels(with_mail)
+    assert {name: channel.name for name, channel in made.items()} == {"webhook": "webhook", "email": "email"}
+    await plain.store.close()
 
 
 async def test_a_renewal_that_breaks_loses_no_turn(room: Room) -> None:

@@ -1,0 +1,43 @@
+"""A job of another program, brought in: what its record said about delivery is kept, and steers nothing."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from behaviour.jobs.homes import Home
+from homing.model.people import OWNER
+from homing.operations.importing import import_record
+from homing.operations.job_changes import enable_job
+from homing.operations.shapes.job_asks import JobRef
+from homing.store import Tx, deliveries
+from homing.store import tables as t
+from support.ledger import CHAT
+
+RECORD: dict[str, Any] = {
+    "id": "old1",
+    "name": "Fruit",
+    "enabled": True,
+    "schedule": {"kind": "every", "everyMs": 3_600_000},
+    "payload": {
+        "kind": "agent_turn", "message": "look for fruit", "session_key": CHAT, "deliver": True, "channel": "telegram",
+        "to": "42", "channel_meta": {"thread": "7"},
+    },
+}  # fmt: skip
+
+
+async def test_old_delivery_fields_stay_readable_on_an_imported_job_and_steer_nothing(home: Home) -> None:
+    home.ledger.session()
+    taken = home.world.write(lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True))
+    assert taken.taken, taken.detail
+    home.ask(enable_job, JobRef(job_id="old1"))
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends("old1") == [("ok", None)]
+    kept = home.ledger.write(lambda tx: tx.rows(sa.select(t.job.c.legacy).where(t.job.c.id == "old1"))[0][0])
+    assert kept == RECORD
+
+    def owed(tx: Tx) -> list[str]:
+        found = deliveries.listed(tx, user_id=OWNER, state=None, session_id=None, before_n=None, limit=50)
+        return [delivery.address for _, delivery in found]
+
+    assert set(home.ledger.write(owed)) == {CHAT}
