@@ -42,12 +42,11 @@ def main(argv: list[str]) -> None:
     with database(ask.database) as url, house(url) as homing:
         command = ["--work", "--url", url, "--claim", str(ask.claim)]
         with Crew("takeover", command, 2) as crew:
-            taken = [_kill_one(homing, crew, f"web:takeover-{n}") for n in range(ask.repeat)]
-        homing.store.engine.dispose()
+            taken = asyncio.run(_kill(homing, crew, ask.repeat))
     after_kill, after_claim = [one for one, _ in taken], [one for _, one in taken]
     say(
         "takeover", max(after_kill) - ask.claim, "s beyond the claim",
-        median_after_kill_s=statistics.median(after_kill), max_after_kill_s=max(after_kill),
+        median_after_kill_s=statistics.median(after_kill), after_kill_s=after_kill, after_claim_s=after_claim,
         max_after_claim_s=max(after_claim), claim_s=ask.claim, repeat=ask.repeat,
         database=ask.database,
     )  # fmt: skip
@@ -66,22 +65,30 @@ async def _work(url: str, claim: float) -> None:
             await asyncio.Event().wait()
 
 
-def _kill_one(homing: Homing, crew: Crew, key: str) -> tuple[float, float]:
+async def _kill(homing: Homing, crew: Crew, repeat: int) -> list[tuple[float, float]]:
+    # As a door has it: without the bell, workers would find the message only when they look by themselves.
+    await homing.store.bell.open()
+    taken = [await _kill_one(homing, crew, f"web:takeover-{n}") for n in range(repeat)]
+    await homing.store.close()
+    return taken
+
+
+async def _kill_one(homing: Homing, crew: Crew, key: str) -> tuple[float, float]:
     """Return the seconds from the kill, and from the claim's end, until the other worked on the turn."""
     caller = Caller(user_id=OWNER, role="admin", door="api")
     ask = SendMessage(session_key=key, text="hello")
-    homing.store.write_now(lambda tx: send_message(Desk(tx=tx, caller=caller, house=homing.house), ask))
-    victim = _at_work(crew)
+    await homing.store.write(lambda tx: send_message(Desk(tx=tx, caller=caller, house=homing.house), ask))
+    victim = await asyncio.to_thread(_at_work, crew)
     # Into the claim, as far as a renewal or two.
-    time.sleep(1)
+    await asyncio.sleep(1)
     killed_at = time.monotonic()
     victim.kill()
-    left = (homing.store.write_now(_claim_end) - datetime.now(UTC)).total_seconds() + (time.monotonic() - killed_at)
+    left = (await homing.store.read(_claim_end) - datetime.now(UTC)).total_seconds() + (time.monotonic() - killed_at)
     [survivor] = [worker for worker in crew.workers if worker is not victim]
-    news = survivor.hear()
+    news = await asyncio.to_thread(survivor.hear)
     if not news["taken_up"] or news["session"] != key:
         raise RuntimeError(f"Another turn than the killed one was begun: {news}")
-    crew.replace(victim)
+    await asyncio.to_thread(crew.replace, victim)
     after = news["at"] - killed_at
     return round(after, 3), round(after - left, 3)
 
