@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from homing.model.clock import SystemClock
 from homing.model.errors import Conflict, NotReady
@@ -66,6 +68,16 @@ def test_every_check_and_partial_index_of_the_tables_is_in_the_database(store: S
     assert {name.removeprefix("ck_") for name in checks} == {name.removeprefix("ck_") for name in spoken}
     assert partial == conditional
     assert len(conditional) > 10
+
+
+def test_the_versions_we_read_from_the_files_are_those_of_the_migrations(store: Store) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    assert schema.current(store) == (ScriptDirectory.from_config(config).get_current_head(),) * 2
+    assert (
+        store.write_now(lambda tx: MigrationContext.configure(tx.connection).get_current_revision())
+        == schema.current(store)[1]
+    )
 
 
 def test_an_upgrade_of_an_upgraded_database_changes_nothing(store: Store) -> None:

@@ -5,10 +5,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import exc
 
 from homing.model.errors import Conflict, NotReady
@@ -16,20 +12,26 @@ from homing.store.base import Store, Tx
 
 # Two processes that start at once: one upgrades, the other waits for it.
 _LOCK = 466446644
+_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def upgrade(store: Store) -> tuple[str | None, str]:
     """Bring the database to this program's schema; return the versions before and after."""
-    config, newest = _config()
+    newest = _known()[-1]
     try:
+        with store.engine.connect() as connection:
+            before = _version(connection)
+        _refuse_future(before)
+        if before == newest:
+            return before, newest
         with store.engine.begin() as connection:
             if store.postgres:
                 connection.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-            before = MigrationContext.configure(connection).get_current_revision()
+            # Looked at again under the lock: another process may have been faster.
+            before = _version(connection)
             _refuse_future(before)
             if before != newest:
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+                _migrate(connection)
     except exc.OperationalError as error:
         raise NotReady(_cannot_reach(store, error)) from error
     return before, newest
@@ -37,18 +39,16 @@ def upgrade(store: Store) -> tuple[str | None, str]:
 
 def current(store: Store) -> tuple[str | None, str]:
     """Tell the database's version and this program's."""
-    _, newest = _config()
     try:
         with store.engine.connect() as connection:
-            return MigrationContext.configure(connection).get_current_revision(), newest
+            return _version(connection), _known()[-1]
     except exc.OperationalError as error:
         raise NotReady(_cannot_reach(store, error)) from error
 
 
 def version_in(tx: Tx) -> tuple[str | None, str]:
     """Tell the version that a transaction sees, and this program's."""
-    _, newest = _config()
-    return MigrationContext.configure(tx.connection).get_current_revision(), newest
+    return _version(tx.connection), _known()[-1]
 
 
 def backup(store: Store, target: Path) -> None:
@@ -67,20 +67,33 @@ def backup(store: Store, target: Path) -> None:
         source.close()
 
 
-def _config() -> tuple[Config, str]:
+def _migrate(connection: sa.Connection) -> None:
+    # Every command looks at the version, and few find an old one: only those pay for the import.
+    from alembic import command  # noqa: PLC0415 - see above
+    from alembic.config import Config  # noqa: PLC0415 - see above
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    newest = ScriptDirectory.from_config(config).get_current_head()
-    assert newest is not None
-    return config, newest
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _version(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("select version_num from alembic_version")).scalar()
+
+
+def _known() -> list[str]:
+    """Name the versions of the schema, oldest first: their files begin with them."""
+    return sorted(path.name[:4] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _refuse_future(version: str | None) -> None:
-    config, newest = _config()
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    known = _known()
     if version is not None and version not in known:
         raise Conflict(
-            f"The database has schema version {version}, made by a newer Homing; this one knows up to {newest}."
+            f"The database has schema version {version}, made by a newer Homing; this one knows up to {known[-1]}."
             " Install the newer Homing, or go back to a backup."
         )
 

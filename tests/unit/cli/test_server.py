@@ -91,7 +91,7 @@ def test_asking_a_server_imports_nothing_heavy(homing: Homing, server: str) -> N
 @pytest.mark.parametrize("command", ["--help", "cron list", "cron preview 'every day at 9'", "sessions list"])
 def test_without_a_server_nothing_is_imported_that_only_servers_and_engines_need(homing: Homing, command: str) -> None:
     homing("cron", "status")
-    heavy = ("pydantic_ai", "openai", "anthropic", "fastapi", "starlette", "uvicorn", "mcp", "httpx2", "aiosmtplib")
+    heavy = ("pydantic_ai", "openai", "anthropic", "fastapi", "starlette", "uvicorn", "mcp", "httpx2", "alembic")
     assert imported(heavy, *shlex.split(command)) in ("", NOTHING_FIRES), command
 
 
