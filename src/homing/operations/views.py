@@ -18,7 +18,7 @@ SHOWN_IN_LANE = 20
 
 
 def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) -> list[JobShape]:
-    """Show jobs with what is active, what did not arrive, and on request their last runs."""
+    """Show jobs with what is active, what did not arrive, and on request their last runs, the newest first."""
     ids = [job.id for job in found]
     active = runs.active_runs(desk.tx, ids) if ids else {}
     ran = [job.id for job in found if job.last_run_id is not None]
@@ -34,7 +34,7 @@ def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) ->
                 active_run_id=run.id if run else None,
                 running_at=run.started_at if run else None,
                 undelivered=job.id in undelivered,
-                recent=None if recent is None else last.get(job.id, []),
+                recent=None if recent is None else last.get(job.id, [])[::-1],
             )
         )
     return shapes

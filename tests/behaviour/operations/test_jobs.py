@@ -253,6 +253,16 @@ def test_recent_runs_are_shown_only_when_asked_for(world: World) -> None:
     ]
 
 
+def test_recent_runs_come_newest_first_as_every_list_of_runs(world: World) -> None:
+    job = add(world, payload={"kind": "reminder"})
+    runs: list[str] = []
+    for _ in range(3):
+        runs.insert(0, world.ask(run_job, JobRef(job_id=job.id)).id)
+        world.clock.advance(timedelta(minutes=1))
+    [shown] = world.ask(list_jobs, ListJobs(recent=2)).items
+    assert [run.id for run in shown.recent or []] == runs[:2]
+
+
 def test_an_interval_fires_first_when_it_is_over_never_at_once(world: World) -> None:
     job = add(world, when="every 2 hours")
     assert at(job.next[0]) - world.now() > timedelta(hours=1, minutes=59)

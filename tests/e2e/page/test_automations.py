@@ -133,6 +133,48 @@ def test_pause_resume_run_now_and_delete_each_say_so_and_can_be_taken_back(
     assert house.get(path)["removed_at"] is None
 
 
+def test_a_row_says_what_it_is_when_it_comes_next_and_how_it_last_went(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:row", "Rows")
+    job = house.job(key, "every day at 9", "Count the geese", name="goose count")
+    stub.when("Count the geese", "Nine geese.")
+    house.post(f"/jobs/{job['id']}/run")
+    run = house.finished_run(job["id"])
+    page = new_window(house).open(f"/automations?session={key}")
+    row = page.get_by_role("listitem").filter(has_text="goose count")
+    expect(row.get_by_role("img", name="Active")).to_be_visible()
+    expect(row).to_contain_text(f"Every day at 09:00 {ZONE}")
+    expect(row).to_contain_text(re.compile(r"in (\d+ h )?\d+ (h|min|s)"))
+    expect(row).to_contain_text(re.compile(r"\d+ (s|min) ago\s*OK, \d+"))
+    expect(row.get_by_role("img", name="Last 1 run, none failed")).to_be_visible()
+    # The absolute time is one look away.
+    row.locator("time").first.hover()
+    expect(page.get_by_role("tooltip")).to_contain_text(f"09:00:00 {ZONE}")
+    row.get_by_role("link", name="OK").click()
+    expect(page).to_have_url(re.compile(re.escape(run["id"]) + "|" + re.escape(run["id"].replace(":", "%3A"))))
+
+
+def test_an_empty_list_says_how_to_begin_and_a_lost_one_how_to_go_on(
+    fresh_house: House, new_window: OpenWindow
+) -> None:
+    window = new_window(fresh_house)
+    page = window.open("/automations")
+    expect(page.get_by_text("Nothing is scheduled yet")).to_be_visible()
+    page.get_by_role("link", name="make an automation here").click()
+    expect(page.get_by_role("heading", name="New automation")).to_be_visible()
+    for path, words in {"/deliveries": "Nothing here", "/week": "Nothing ran, and nothing is planned"}.items():
+        page.goto(fresh_house.url + path)
+        expect(page.get_by_text(words)).to_be_visible()
+
+    page.route("**/api/jobs?*", lambda route: route.abort())
+    page.goto(f"{fresh_house.url}/automations")
+    expect(page.get_by_role("alert")).to_contain_text("No answer from the server")
+    page.unroute("**/api/jobs?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("Nothing is scheduled yet")).to_be_visible()
+
+
 def test_a_failed_run_has_a_page_that_says_what_went_wrong(
     house: House, stub: StubModelServer, new_window: OpenWindow
 ) -> None:

@@ -113,6 +113,12 @@ def test_the_keyboard_goes_everywhere(house: House, furnished: Furnished, new_wi
     expect(page.get_by_role("heading", name="Week")).to_be_visible()
 
 
+def test_nothing_is_blurred_behind_anything() -> None:
+    styles = list(STATIC.glob("assets/*.css"))
+    assert styles, "The page is not built: run `make page` (`make test` does it by itself)."
+    assert [style.name for style in styles if "backdrop-filter" in style.read_text()] == []
+
+
 def test_the_first_load_is_light() -> None:
     assert (STATIC / "index.html").is_file(), "The page is not built: run `make page` (`make test` does it by itself)."
     document = (STATIC / "index.html").read_text()

@@ -14,7 +14,7 @@ import { useTitle } from "../parts/useTitle";
 import { attentionOf, doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
-import { Relative, Stamp, Zone } from "../time/Time";
+import { Relative, Stamp, Wall, Zone } from "../time/Time";
 import { useJobActions } from "./actions";
 import { JobMenu } from "./JobMenu";
 import { RunTable } from "./RunTable";
@@ -153,10 +153,10 @@ function NextFive({ job, zone }: { job: Job; zone: string }) {
   const times = [...job.next, ...later].slice(0, 5);
   if (times.length === 0) return <span className="text-mute">{quietReason(job)}</span>;
   return (
-    <ol className="grid-cols-[max-content_1fr] gap-x-6 sm:grid">
+    <ol>
       {times.map((at) => (
-        <li key={at} className="flex flex-wrap gap-x-4 sm:contents">
-          <Stamp at={at} zone={zone} seconds="if any" />
+        <li key={at} className="flex gap-x-6">
+          <Wall at={at} zone={zone} seconds="if any" />
           <Relative at={at} zone={zone} className="text-mute" />
         </li>
       ))}

@@ -129,11 +129,11 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
       <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
-        <span className="mr-2.5 text-[0.83rem] text-mute lg:hidden">Next</span>
+        <span className="w-10 flex-none text-[0.83rem] text-mute lg:hidden">Next</span>
         <NextRun job={job} zone={zone} />
       </div>
       <div className="col-start-2 row-start-4 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
-        <span className="mr-2.5 text-[0.83rem] text-mute lg:hidden">Last</span>
+        <span className="w-10 flex-none text-[0.83rem] text-mute lg:hidden">Last</span>
         <LastRun job={job} zone={zone} />
       </div>
       <div className="col-start-3 row-start-1 flex min-w-[4.3rem] justify-end lg:col-start-auto lg:row-start-auto">

@@ -7,7 +7,7 @@ import { More } from "../parts/More";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, latenessOf } from "../time/format";
-import { Stamp } from "../time/Time";
+import { Wall, Zone } from "../time/Time";
 
 export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
   const list = useRuns({ job_id: jobId }, 20);
@@ -32,7 +32,9 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
     <li className="border-b">
       <Link to={pathTo.run(run.id)} className="-mx-2 grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-3 rounded px-2 py-2 hover:bg-tint sm:grid-cols-[auto_minmax(13rem,1fr)_minmax(0,1.3fr)_6rem_5.5rem]">
         <Glyph shape={shapeOfRun(run.state)} className="translate-y-px" />
-        <Stamp at={run.scheduled_for} zone={zone} seconds="if any" />
+        <span>
+          <Wall at={run.scheduled_for} zone={zone} seconds="if any" /> <Zone name={zone} short />
+        </span>
         <span className={`col-start-2 sm:col-start-auto ${run.state === "error" ? "text-bad" : ""}`}>
           {outcomeOf(run)}
           {run.missed_count !== null && run.missed_count > 1 && `, ${plural(run.missed_count, "time")}`}

@@ -5,7 +5,8 @@ import type { Preview } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { ZoneField } from "../parts/ZoneField";
 import { useNow } from "../time/clock";
-import { relativeOf, stampOf } from "../time/format";
+import { relativeOf } from "../time/format";
+import { Wall } from "../time/Time";
 import { type Tab, type Unit, type When, showIn, unitMs } from "./draft";
 import type { Previewed } from "./usePreview";
 
@@ -155,9 +156,9 @@ function NextTable({ preview, busy }: { preview: Preview | undefined; busy: bool
             const instant = at ? Date.parse(at) : 0;
             return (
               <tr key={index} className="h-8 border-b border-dashed">
-                <td className="pr-3 whitespace-nowrap">{at && preview ? stampOf(instant, preview.timezone, now, instant % 60_000 !== 0) : ""}</td>
+                <td className="pr-3 whitespace-nowrap">{at && preview && <Wall at={at} zone={preview.timezone} seconds="if any" />}</td>
                 <td className="pr-3 whitespace-nowrap text-mute">{at ? relativeOf(instant, now) : ""}</td>
-                <td className="hidden whitespace-nowrap text-mute xs:table-cell">{at ? stampOf(instant, "UTC", now, instant % 60_000 !== 0) : ""}</td>
+                <td className="hidden whitespace-nowrap text-mute xs:table-cell">{at && <Wall at={at} zone="UTC" seconds="if any" />}</td>
               </tr>
             );
           })}

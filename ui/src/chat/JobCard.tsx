@@ -7,7 +7,7 @@ import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { changeWord, doorWord, reasonWord, standsOf } from "../parts/words";
 import { Link, pathTo } from "../router";
-import { Relative, Stamp } from "../time/Time";
+import { Relative, Wall, Zone } from "../time/Time";
 import { NotifyOffer } from "./notify";
 
 export function MessageCard({ card, whole }: { card: Card; whole: boolean }) {
@@ -78,9 +78,10 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
   return (
     <ol className="mt-2" aria-label="Next times">
       {job.next.slice(0, 3).map((at, index) => (
-        <li key={at} className="flex flex-wrap items-baseline gap-x-4 border-t border-dashed py-1 first:border-t-0">
-          <Stamp at={at} zone={zone} seconds="if any" />
-          <Relative at={at} zone={zone} className={`sm:ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
+        <li key={at} className="flex flex-wrap items-baseline gap-x-2 border-t border-dashed py-1 first:border-t-0">
+          <Wall at={at} zone={zone} seconds="if any" />
+          {index === 0 && <Zone name={zone} />}
+          <Relative at={at} zone={zone} className={`ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
         </li>
       ))}
     </ol>

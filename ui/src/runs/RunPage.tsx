@@ -88,13 +88,17 @@ function Whole({ run }: { run: Run }) {
                 <Glyph shape={shapeOfDelivery(delivery.state)} label={delivery.state} className="translate-y-px" />
                 <span className="[overflow-wrap:anywhere]">{delivery.address}</span>
                 <span className="text-mute">{plural(delivery.attempts, "attempt")}</span>
-                {delivery.error && <span className="text-bad"><Said text={delivery.error} /></span>}
-                <Link to="/deliveries" className="link ml-auto">
-                  Deliveries
-                </Link>
+                {delivery.error && (
+                  <span className="text-bad">
+                    <Said text={delivery.error} />
+                  </span>
+                )}
               </li>
             ))}
           </ul>
+          <Link to="/deliveries" className="link mt-2 inline-block text-[0.93rem]">
+            All deliveries
+          </Link>
         </Part>
       )}
       {run.prompt && (
@@ -126,11 +130,14 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** The last line of a long story says what happened; the rest is for whoever mends it. */
+/** The last line of a story without the name of the class it was told by, which is for the whole story. */
+const saidOf = (line: string) => line.replace(/^(?:\w+\.)+\w+: /, "");
+
 function WentWrong({ error }: { error: string }) {
   const lines = error.trim().split("\n");
   return (
     <>
-      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{lines.at(-1)}</p>
+      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{saidOf(lines.at(-1) ?? "")}</p>
       {lines.length > 1 && (
         <details className="mt-2 text-[0.93rem]">
           <summary className="text-mute hover:text-ink">The whole story</summary>

@@ -14,6 +14,17 @@ export function Stamp({ at, zone, seconds = false, className }: StampProps) {
   );
 }
 
+/** The wall time in columns, for times that stand one under another as in a timetable. */
+export function Wall({ at, zone, seconds = false }: Omit<StampProps, "className">) {
+  const instant = Date.parse(at);
+  const [weekday, day, month, ...rest] = stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds).split(" ");
+  return (
+    <time dateTime={at} className="whitespace-nowrap">
+      <span className="inline-block w-[2.2em]">{weekday}</span> <span className="inline-block w-[1.2em] text-right">{day}</span> <span className="inline-block w-[2em]">{month}</span> {rest.join(" ")}
+    </time>
+  );
+}
+
 export function Zone({ name, short = false }: { name: string; short?: boolean }) {
   return (
     <span className="zone" title={name}>

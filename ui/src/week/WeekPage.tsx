@@ -221,7 +221,7 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
     <Link
       to={item.to}
       title={`${item.name}\n${item.clock} ${zone}\n${item.says}`}
-      className={`grid items-baseline gap-x-1.5 rounded px-1 hover:bg-hover ${roomy ? "grid-cols-[auto_auto_minmax(0,1fr)_auto] py-1" : "grid-cols-[auto_minmax(0,1fr)_auto] py-0.5 text-[0.85rem] leading-snug"}`}
+      className={`grid items-baseline rounded px-1 hover:bg-hover ${roomy ? "grid-cols-[auto_auto_minmax(0,1fr)_auto] gap-x-3 py-1" : "grid-cols-[auto_minmax(0,1fr)_auto] gap-x-1.5 py-0.5 text-[0.85rem] leading-snug"}`}
     >
       <Glyph shape={item.shape} size={10} label={item.says} />
       <span className="text-mute">{item.clock}</span>
