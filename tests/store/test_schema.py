@@ -155,3 +155,12 @@ def test_a_backup_is_whole_although_somebody_writes_meanwhile(database: str, tmp
 def test_on_postgresql_a_backup_names_the_right_tool(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="pg_dump"):
         schema.backup(store, tmp_path / "copy.db")
+
+
+def test_a_file_that_is_no_database_is_told_as_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "homing.db"
+    path.write_text("This was never a database, and it is long enough to be taken for one." * 20)
+    store = Store(f"sqlite:///{path}", SystemClock())
+    with pytest.raises(NotReady, match="not a database"):
+        schema.upgrade(store)
+    store.engine.dispose()

@@ -85,4 +85,6 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLError):
+        return "it does not speak https, or its certificate is not trusted"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -13,6 +13,7 @@ from homing import __version__
 from homing.cli.light import lightened
 
 _ROOT = "homing.cli."
+_START = "A sense of time for AI agents: `homing up` starts everything, `homing chat` talks."
 _WAYS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -151,7 +152,7 @@ class Lazy(TyperGroup):
 
 def tree() -> TyperGroup:
     """Grow the whole command line."""
-    app = typer.Typer(cls=Lazy, help="A sense of time for AI agents.", context_settings=_WAYS)
+    app = typer.Typer(cls=Lazy, help=_START, context_settings=_WAYS)
     app.callback()(_root)
     root = get_command(app)
     assert isinstance(root, Lazy)
@@ -170,7 +171,7 @@ def _root(
         bool, typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version)
     ] = False,
 ) -> None:
-    """A sense of time for AI agents: `homing up` starts everything, `homing chat` talks."""
+    """Hold the root together; what it says stands in `_START`."""
 
 
 def _group(name: str, group: Group, *, hidden: bool = False) -> TyperGroup:

@@ -32,8 +32,8 @@ def upgrade(store: Store) -> tuple[str | None, str]:
             _refuse_future(before)
             if before != newest:
                 _migrate(connection)
-    except exc.OperationalError as error:
-        raise NotReady(_cannot_reach(store, error)) from error
+    except exc.DatabaseError as error:
+        raise _unusable(store, error) from error
     return before, newest
 
 
@@ -42,8 +42,8 @@ def current(store: Store) -> tuple[str | None, str]:
     try:
         with store.engine.connect() as connection:
             return _version(connection), _known()[-1]
-    except exc.OperationalError as error:
-        raise NotReady(_cannot_reach(store, error)) from error
+    except exc.DatabaseError as error:
+        raise _unusable(store, error) from error
 
 
 def version_in(tx: Tx) -> tuple[str | None, str]:
@@ -98,7 +98,13 @@ def _refuse_future(version: str | None) -> None:
         )
 
 
-def _cannot_reach(store: Store, error: exc.OperationalError) -> str:
+def _unusable(store: Store, error: exc.DatabaseError) -> Exception:
+    # SQLite's own word for a file that is no database, or a broken one, is the plain class; its heirs are bugs of ours.
+    world = isinstance(error, exc.OperationalError) or type(error) is exc.DatabaseError
+    return NotReady(_cannot_reach(store, error)) if world else error
+
+
+def _cannot_reach(store: Store, error: exc.DatabaseError) -> str:
     reason = str(error.orig).strip().splitlines()[0]
     where = store.url.render_as_string(hide_password=True)
     return f"The database {where} cannot be opened: {reason}. Check HOMING_DATABASE_URL, and that it is running."

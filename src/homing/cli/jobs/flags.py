@@ -48,7 +48,7 @@ DeleteAfterRun = Annotated[
 ]
 Kind = Annotated[str | None, typer.Option(help="agent_turn, reminder or system_event.", rich_help_panel=_HOW)]
 Model = Annotated[str | None, typer.Option(help="Another model for its turns.", rich_help_panel=_HOW)]
-Thinking = Annotated[str | None, typer.Option(help="How hard the model thinks.", rich_help_panel=_HOW)]
+Thinking = Annotated[str | None, typer.Option(help="How hard: off, low, medium, high …", rich_help_panel=_HOW)]
 Timeout = Annotated[str | None, typer.Option("--timeout-seconds", help="300 unless told.", rich_help_panel=_HOW)]
 Context = Annotated[str | None, typer.Option(help="session, since_last or none.", rich_help_panel=_HOW)]
 WriteBack = Annotated[str | None, typer.Option(help="Of an isolated run: full, summary, none.", rich_help_panel=_HOW)]
