@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks._floors import OURS, OURS_PG
+from benchmarks._floors import APS_WAL, OURS, OURS_PG, RAW_PG
 from benchmarks._results import Marks, Results
 
 _ONCE = {"part": "once", "who": "homing", "database": "sqlite"}
@@ -96,4 +96,16 @@ FIGURES = (
     Figure(what="list a user's jobs", command="stored", draw=_grown("stored_list")),
     Figure(what="start until the timer is armed", command="stored", draw=_grown("stored_start")),
     Figure(what="memory of an idle process with the large store", command="stored", draw=_memory),
+)  # fmt: skip
+
+# What docs/benchmarks.md tells beside the floors.
+BESIDE = (
+    Figure(what="APScheduler on SQLite with fewer jobs due", command="dispatch --who apscheduler --due 2000",
+           draw=_rate({**_ONCE, "who": "apscheduler"})),
+    Figure(what="APScheduler on SQLite in WAL", command="dispatch --who apscheduler-wal", draw=_rate(APS_WAL)),
+    Figure(what="raw writes on PostgreSQL", command="dispatch --who raw --database postgresql", draw=_rate(RAW_PG)),
+    Figure(what="next instants against croniter (floor 4x)", command="schedules",
+           draw=lambda results: f"{results.median('next_after_vs_croniter'):.1f}x"),
+    Figure(what="Python's own start", command="commands",
+           draw=lambda results: f"{results.median('command_bare_python'):.0f} ms"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks._figures import FIGURES, Figure
+from benchmarks._figures import Figure
 from benchmarks._floors import FLOORS, Floor, verdict
 from benchmarks._results import Missing, Results
 
@@ -20,7 +20,7 @@ def floors_table(results: Results, floors: Sequence[Floor] = FLOORS) -> str:
     return "\n".join(rows)
 
 
-def figures_table(results: Results, figures: Sequence[Figure] = FIGURES) -> str:
+def figures_table(results: Results, figures: Sequence[Figure]) -> str:
     """Draw one row a figure, with the command that gives it."""
     rows = ["| figure | measured | `python -m benchmarks …` |", "| --- " * 3 + "|"]
     for figure in figures:

@@ -31,8 +31,12 @@ class Connection:
         return self._raw.execute(self._text(text), values)
 
     def executemany(self, text: str, rows: Rows) -> None:
-        # On PostgreSQL the driver sends them as one pipeline: no waiting for each answer.
         cursor = self._raw.cursor()
+        if self._postgres and text.startswith("insert"):
+            # One statement for all rows; changes go as one pipeline, without waiting for each answer.
+            head, values = self._text(text).split(" values ", 1)
+            cursor.execute(f"{head} values {', '.join([values] * len(rows))}", [value for row in rows for value in row])
+            return
         cursor.executemany(self._text(text), rows)
 
     def begin(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks._figures import BESIDE, FIGURES
 from benchmarks._machine import load, machine
 from benchmarks._page import figures_table, floors_table, put
 from benchmarks._results import Results
@@ -121,7 +122,7 @@ def _measure(one: list[str], part: str, results: Results) -> bool:
 
 
 def _write(results: Results, about: str, *, quick: bool) -> None:
-    floors, figures = floors_table(results), figures_table(results)
+    floors, figures = f"{floors_table(results)}\n\n{figures_table(results, BESIDE)}", figures_table(results, FIGURES)
     if quick:
         print(f"{about}\n\n{floors}\n\n{figures}", file=sys.stderr, flush=True)
         return
