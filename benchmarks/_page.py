@@ -7,6 +7,7 @@ from benchmarks._figures import Figure
 from benchmarks._floors import FLOORS, Floor, verdict
 from benchmarks._results import Missing, Results
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 BEGIN = "<!-- made by `make bench`: do not edit -->"
 END = "<!-- end of what `make bench` makes -->"
 

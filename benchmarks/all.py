@@ -10,16 +10,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks._figures import BESIDE, FIGURES
 from benchmarks._machine import load, machine
-from benchmarks._page import figures_table, floors_table, put
+from benchmarks._page import DOCS, figures_table, floors_table, put
 from benchmarks._results import Results
 from homing.testing.postgres import PostgresServer
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 LONGEST_SECONDS = 300
 
 

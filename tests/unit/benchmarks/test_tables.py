@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks._figures import Figure
 from benchmarks._floors import FLOORS, Floor, Measured
-from benchmarks._page import BEGIN, END, figures_table, floors_table, replaced
+from benchmarks._page import BEGIN, DOCS, END, figures_table, floors_table, replaced
 from benchmarks._results import Missing, Results
 
 
@@ -85,3 +85,8 @@ def test_a_figure_that_was_not_measured_is_a_dash() -> None:
 
     figure = Figure(what="turns", command="turns", draw=draw)
     assert figures_table(Results(), [figure]).endswith("| turns | – | `turns` |")
+
+
+@pytest.mark.parametrize("page", ["benchmarks.md", "scale.md"])
+def test_the_pages_of_the_docs_have_a_place_for_their_tables(page: str) -> None:
+    assert "new table" in replaced((DOCS / page).read_text(), "new table")
