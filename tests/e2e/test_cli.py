@@ -224,6 +224,13 @@ class Terminal:
             self.seen += self._letters.decode(os.read(self._handle, 65536))
         self.seen = self.seen.partition(words)[2]
 
+    def wait_still(self) -> None:
+        """Wait until it waits for a key: Python loses a Ctrl-C that comes in the instant before."""
+        until = time.monotonic() + PATIENCE
+        while Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < until, "It never stood still."
+            time.sleep(0.005)
+
     def end(self) -> int:
         """Wait for its end, reading on so that it can write."""
         until = time.monotonic() + PATIENCE
@@ -263,3 +270,24 @@ def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: An
     chat.read_until("No automations")
     chat.type("/quit\r")
     assert chat.end() == 0
+
+
+def test_ctrl_c_at_the_prompt_leaves_only_when_pressed_twice(home: Path) -> None:
+    terminal = Terminal(home, "chat")
+    terminal.read_until("Ctrl-D, leaves")
+    interrupt(terminal, "never sent")
+    terminal.type("hello\n")
+    terminal.read_until("Offline mode")
+    interrupt(terminal, "nor this")
+    terminal.type("\x03")
+    assert terminal.end() == 0
+
+
+def interrupt(terminal: Terminal, half: str) -> None:
+    """Press Ctrl-C in the middle of a line: what is shown of it, and that nothing moves then, proves who listens."""
+    terminal.read_until("›")
+    terminal.type(half)
+    terminal.read_until(half)
+    terminal.wait_still()
+    terminal.type("\x03")
+    terminal.read_until("Nothing to stop. Ctrl-C again leaves.")

@@ -33,6 +33,8 @@ class Talk:
         self._mine: dict[str, str | None] = {}
         """What I said here, and the turn that took it."""
         self._answered = threading.Event()
+        self._asked_at: float | None = None
+        """When Ctrl-C last asked for a stop."""
         self._connected = threading.Event()
 
     def run(self) -> None:
@@ -43,18 +45,29 @@ class Talk:
         self._connected.wait(5)
         try:
             while (said := self._listen()) is not None:
+                self._asked_at = None
                 if said and not self._command(said):
                     self._send(said)
+        except KeyboardInterrupt:
+            # Pressed again before anybody listened for it.
+            self._paper.console.print()
         finally:
             self._stream.leave()
             follower.join(2)
 
     def _listen(self) -> str | None:
-        try:
-            return self._paper.ask().strip()
-        except (EOFError, KeyboardInterrupt):
-            self._paper.console.print()
-            return None
+        while True:
+            try:
+                return self._paper.ask().strip()
+            except EOFError:
+                self._paper.console.print()
+                return None
+            except KeyboardInterrupt:
+                # It may have been meant for an answer that has just ended, or for a scheduled one that runs now.
+                self._paper.console.print()
+                if self._is_second():
+                    return None
+                self._stop_turn()
 
     def _command(self, said: str) -> bool:
         match said.lower():
@@ -87,24 +100,27 @@ class Talk:
 
     def _wait(self) -> None:
         """Wait for the answer. The first Ctrl-C asks to stop it; a second one soon after leaves."""
-        stopped_at: float | None = None
         while True:
             try:
                 if self._answered.wait(0.2):
                     return
             except KeyboardInterrupt:
-                if stopped_at is not None and time.monotonic() - stopped_at < _TWICE_SECONDS:
+                if self._is_second():
                     raise EOFError from None
-                stopped_at = time.monotonic()
                 self._stop_turn()
+
+    def _is_second(self) -> bool:
+        return self._asked_at is not None and time.monotonic() - self._asked_at < _TWICE_SECONDS
 
     def _stop_turn(self) -> None:
         try:
             stopped = self._server.ask("POST", f"{self._path}/cancel", {})["cancelled"]
+            said = Text(f"{'Stopping' if stopped else 'Nothing to stop'}. Ctrl-C again leaves.", style=QUIET)
         except Problem as problem:
-            self._paper.say(Text(problem.detail, style="red"))
-            return
-        self._paper.say(Text("Stopping. Ctrl-C again leaves." if stopped else "Nothing to stop.", style=QUIET))
+            said = Text(problem.detail, style="red")
+        self._paper.say(said)
+        # From when it can be read: a server that is slow to answer must not use up the time.
+        self._asked_at = time.monotonic()
 
     def _show_last(self) -> None:
         messages = self._server.ask("GET", spelled(f"{self._path}/messages", {"limit": _SHOWN_AT_START}))["items"]
