@@ -1,7 +1,8 @@
 """The page over 5,000 messages and 2,000 automations: what each request costs, and whether anything stutters; SQLite.
 
 A real server in a process of its own, Debian's chromium before it. A request's wall time suffers with a busy machine;
-`cpu_ms`, what the server's process worked while it had the request, says what the request itself costs.
+`cpu_ms`, what the server's process worked while it had the request, says what the request itself costs, and
+`against_ms` what the browser sees of the same page over a home with next to nothing in it, minutes before.
 """
 
 import argparse
@@ -65,20 +66,28 @@ def main(argv: list[str]) -> None:
         asyncio.run(_serve(Path(ask.serve)))
         return
     with tempfile.TemporaryDirectory(prefix="homing-page-") as folder:
-        home = Path(folder) / "home"
+        home, bare = Path(folder) / "crowd" / "home", Path(folder) / "bare" / "home"
+        small = fill(bare, messages=60, automations=20, ran=10, deliveries=20)
+        with _server(bare) as url:
+            against = _visit(url, small, ask.rounds, acting=False)
         begun = time.perf_counter()
         crowd = fill(home, messages=ask.messages, automations=ask.automations, ran=ask.ran)
         sizes = {name: size for name, size in asdict(crowd).items() if name != "now"}
         say("page_fill", time.perf_counter() - begun, "s", **sizes)
         with _server(home) as url:
             seen = _visit(url, crowd, ask.rounds)
-        _tell(seen, [json.loads(line) for line in _record(home).read_text().splitlines()])
+        _tell(seen, [json.loads(line) for line in _record(home).read_text().splitlines()], _by_path(against))
 
 
-def _tell(seen: list[tuple[str, float]], served: list[dict[str, Any]]) -> None:
+def _by_path(seen: list[tuple[str, float]]) -> dict[str, list[float]]:
     by_path: dict[str, list[float]] = {}
     for path, ms in seen:
         by_path.setdefault(IDS.sub("*", unquote(path)), []).append(ms)
+    return by_path
+
+
+def _tell(seen: list[tuple[str, float]], served: list[dict[str, Any]], against: dict[str, list[float]]) -> None:
+    by_path = _by_path(seen)
     work: dict[str, list[dict[str, Any]]] = {}
     for one in served:
         work.setdefault(IDS.sub("*", one["path"]), []).append(one)
@@ -86,7 +95,7 @@ def _tell(seen: list[tuple[str, float]], served: list[dict[str, Any]]) -> None:
         own = work.get(path, [])
         say(
             "page_request_max", max(times), "ms", path=path, requests=len(times),
-            median=round(statistics.median(times)),
+            median=round(statistics.median(times)), against_ms=round(max(against.get(path, [0]))),
             server_ms=max((one["ms"] for one in own), default=0), cpu_ms=max((one["cpu_ms"] for one in own), default=0),
             cpu_median=round(statistics.median([one["cpu_ms"] for one in own]), 1) if own else 0,
         )  # fmt: skip
@@ -94,7 +103,7 @@ def _tell(seen: list[tuple[str, float]], served: list[dict[str, Any]]) -> None:
         cpu_over=sum(one["cpu_ms"] > MOST_MS for one in served), load=round(os.getloadavg()[0], 1))  # fmt: skip
 
 
-def _visit(url: str, crowd: Crowd, rounds: int) -> list[tuple[str, float]]:
+def _visit(url: str, crowd: Crowd, rounds: int, *, acting: bool = True) -> list[tuple[str, float]]:
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("The page is measured with Debian's chromium: apt-get install chromium")
@@ -112,8 +121,9 @@ def _visit(url: str, crowd: Crowd, rounds: int) -> list[tuple[str, float]]:
                 expect(page.get_by_role("heading", level=1)).to_be_visible()
                 expect(page.locator(".skeleton, main [aria-busy=true]")).to_have_count(0)
                 opened = _reset(page)
-                say("page_open_longest_task", max(opened["tasks"], default=0), "ms", page=name)
-                if act:
+                if acting:
+                    say("page_open_longest_task", max(opened["tasks"], default=0), "ms", page=name)
+                if acting and act:
                     act(page, crowd)
                     _tell_acting(name, _reset(page), page)
                 seen += [(where, ms) for where, ms in page.evaluate(SEEN)]

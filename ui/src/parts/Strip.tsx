@@ -9,8 +9,9 @@ import { type Shape, Stroke, drawings, shapeColor, shapeOfRun } from "./Glyph";
 import { outcomeOf, plural } from "./words";
 
 const PITCH = 9;
-const HEIGHT = 20;
-const SCALE = 0.68;
+// Odd as the pitch: both middles lie on a pixel's, and a cross is as wide as it is high.
+const HEIGHT = 21;
+const SCALE = 2 / 3;
 
 type StripProps = { runs: RecentRun[]; zone: string; room?: number };
 
@@ -37,7 +38,7 @@ export const Strip = memo(function Strip({ runs, zone, room = 30 }: StripProps) 
     >
       <svg width={shown.length * PITCH} height={HEIGHT} role="img" aria-label={`Last ${plural(shown.length, "run")}${failed ? `, ${failed} failed` : ", none failed"}`} className="block">
         {over && <rect x={over.index * PITCH - 0.5} width={PITCH} height={HEIGHT} rx="2" fill="var(--color-hover)" />}
-        <g transform={`translate(0.4 ${HEIGHT / 2 - 6 * SCALE}) scale(${SCALE})`}>
+        <g transform={`translate(0.5 ${HEIGHT / 2 - 6 * SCALE}) scale(${SCALE})`}>
           {[...placesOf(shown)].map(([shape, places]) => (
             <g key={shape} className={shapeColor[shape]}>
               {drawings[shape].map((pen) => (

@@ -94,7 +94,7 @@ function MyZone() {
       <div className="w-full max-w-[20rem]">
         <ZoneField label="Yours" value={shown} onChange={setZone} hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs." />
       </div>
-      <div className="flex gap-2 pt-[1.6rem]">
+      <div className="flex flex-wrap gap-2 sm:pt-[1.6rem]">
         <button type="submit" className="button" disabled={!changed}>
           Save
         </button>
