@@ -2,7 +2,8 @@
 
 Workflows wait in a queue that nobody listens to; one update lets them all go at once, when every worker is up. The
 queue has no partitions: DBOS keeps no order here, which is its faster way. Without a limit a worker, the first to look
-would take everything; limit and polling are the best of four that were tried; the default of one look a second was slower.
+would take everything; limit and polling are the best of four that were tried; the default of one look a second was
+slower.
 """
 
 import time

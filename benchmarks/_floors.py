@@ -139,8 +139,8 @@ FLOORS = (
     Floor(
         id="F2", what="the same against raw batched SQLite that does the same writes", floor="0.33",
         command="dispatch --who raw", judge=_f2,
-        why_not="raw batches know beforehand what to write; we pick, lock and read back each lane, render its prompt and keep"
-        " its claim.",
+        why_not="raw batches know beforehand what to write; we pick, lock and read back each lane, render its prompt"
+        " and keep its claim.",
     ),
     Floor(
         id="F3", what="dispatch on PostgreSQL against APScheduler 3.11 on PostgreSQL", floor="8x",
@@ -150,8 +150,8 @@ FLOORS = (
     Floor(
         id="F4", what="first of 10,000 due runs starts; stalls of the event loop", floor="100 ms; never > 50 ms",
         command="dispatch", judge=_f4,
-        why_not="transactions run in threads, which share the interpreter's lock with the loop; which part holds it longest is"
-        " not profiled here.",
+        why_not="transactions run in threads, which share the interpreter's lock with the loop; which part holds it"
+        " longest is not profiled here.",
     ),
     Floor(
         id="F5", what="ticking 10,000 due among 1M against among 20k", floor="0.85", command="stored", judge=_f5,
@@ -164,8 +164,8 @@ FLOORS = (
     Floor(
         id="F7", what="lateness of 1,000 jobs over 20 s beside 1M stored: p99 against the bare loop timer", floor="3x",
         command="lateness", judge=_f7,
-        why_not="a job that comes due between a tick and the look for the next one waits for the shortest sleep of 50 ms;"
-        " with that cut, p99 more than halved. What is left is likely the wait for the one writer.",
+        why_not="a job that comes due between a tick and the look for the next one waits for the shortest sleep of"
+        " 50 ms; with that cut, p99 more than halved. What is left is likely the wait for the one writer.",
     ),
     Floor(
         id="F8", what="idle with 1M jobs: CPU, wake-ups, memory beyond that with 1k", floor="0.01 %, 1/s, 5 MB",
@@ -174,8 +174,8 @@ FLOORS = (
     Floor(
         id="F9", what="turns through lanes on PostgreSQL, 4 workers, against DBOS queues", floor="5x", command="turns",
         judge=_f9,
-        why_not="more workers are not faster here than one (docs/scale.md): all look at the same lanes first, which is the"
-        " likely cause, and share the cores with the server.",
+        why_not="more workers are not faster here than one (docs/scale.md): all look at the same lanes first, which"
+        " is the likely cause, and share the cores with the server.",
     ),
     Floor(
         id="F10", what="overhead of a chat turn, `send_message` until the model is called, SQLite", floor="p50 10 ms",
