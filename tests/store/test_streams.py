@@ -95,8 +95,10 @@ def test_a_reader_beside_eight_writers_misses_nothing(database: str, house: Hous
 
         with ThreadPoolExecutor(1) as pool:
             reader = pool.submit(work, stores[0], 0)
-            race(stores[1:], lambda store, number: work(store, number + 1))
-            writing.clear()
+            try:
+                race(stores[1:], lambda store, number: work(store, number + 1))
+            finally:
+                writing.clear()
             reader.result()
         assert trouble.deadlocks == trouble.refused == 0
         final = do(stores[0], sessions.get, session.id)

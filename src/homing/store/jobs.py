@@ -11,15 +11,19 @@ from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
 from homing.store.bulk import Bulk
+from homing.store.fetch import Fetch
+
+_LOCK = Fetch(
+    lambda spelling: (
+        sa.select(t.job.c.n).where(spelling.among(t.job.c.id)).order_by(t.job.c.n).with_for_update(key_share=True)
+    )
+)
 
 
 def lock(tx: Tx, job_ids: Collection[str]) -> None:
     """Lock jobs, the first kind in the order of locks."""
-    if tx.postgres and job_ids:
-        tx.rows(
-            sa.select(t.job.c.n).where(t.job.c.id.in_(sorted(job_ids))).order_by(t.job.c.n)
-            .with_for_update(key_share=True)
-        )  # fmt: skip
+    if tx.postgres:
+        _LOCK.rows(tx, job_ids)
 
 
 def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
@@ -180,14 +184,16 @@ def names(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
     return dict(tx.rows(sa.select(t.job.c.id, t.job.c.name).where(t.job.c.id.in_(job_ids))))
 
 
+_LAST = Fetch(
+    lambda spelling: sa.select(t.job.c.id).where(
+        spelling.among(t.job.c.id), sa.or_(t.job.c.next_run_at.is_(None), t.job.c.delete_after_run)
+    )
+)
+
+
 def last_runs(tx: Tx, job_ids: Collection[str]) -> set[str]:
     """Name those of some jobs for which a run that ends now may be the last."""
-    rows = tx.rows(
-        sa.select(t.job.c.id).where(
-            t.job.c.id.in_(job_ids), sa.or_(t.job.c.next_run_at.is_(None), t.job.c.delete_after_run)
-        )
-    )
-    return {job_id for (job_id,) in rows}
+    return {job_id for (job_id,) in _LAST.rows(tx, job_ids)}
 
 
 def get_many(tx: Tx, job_ids: Collection[str]) -> dict[str, Job]:

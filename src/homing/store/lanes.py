@@ -7,6 +7,7 @@ row it takes.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -19,6 +20,7 @@ from homing.model.turns import OVERTAKEN_FOR, Inbound, Outcome, Turn, choose_hea
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import Bulk, insert_rows
+from homing.store.fetch import Fetch, Spelling
 from homing.store.rows import inbound_columns, inbound_of, message_of, messages, noun_of, turn_columns, turn_of
 
 # How many users with waiting runs one look considers.
@@ -102,33 +104,42 @@ def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:
     return inbound_of(rows[0]) if rows else None
 
 
+def _first(line: str) -> sa.ScalarSelect[int]:
+    return (
+        sa.select(sa.func.min(t.inbound.c.n))
+        .where(t.inbound.c.lane_id == t.session.c.id, t.inbound.c.line == line, t.inbound.c.state == "waiting")
+        .scalar_subquery()
+    )
+
+
+_FIRSTS = Fetch(
+    lambda spelling: sa.select(t.session.c.id, _first("people"), _first("machines")).where(
+        spelling.among(t.session.c.id)
+    )
+)
+_WAITING_BY_N = Fetch(
+    lambda spelling: sa.select(*inbound_columns).where(spelling.among(t.inbound.c.n), t.inbound.c.state == "waiting")
+)
+_WAITING_NOTES = Fetch(
+    lambda spelling: (
+        sa.select(*inbound_columns)
+        .where(spelling.among(t.inbound.c.lane_id), t.inbound.c.line == "note", t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.n)
+    )
+)
+
+
 def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
     """Find who goes next in each free lane of those locked; `open_turns` takes them in the same transaction."""
     taken = busy(tx, lane_ids)
     free = [lane_id for lane_id in lane_ids if lane_id not in taken]
-    if not free:
+    firsts = _FIRSTS.rows(tx, free)
+    numbers: list[int] = [n for _, person, machine in firsts for n in (person, machine) if n is not None]
+    by_n = {inbound.n: inbound for inbound in map(inbound_of, _WAITING_BY_N.rows(tx, numbers))}
+    if not by_n:
         return []
-
-    def first(line: str) -> sa.ScalarSelect[int]:
-        return (
-            sa.select(sa.func.min(t.inbound.c.n))
-            .where(t.inbound.c.lane_id == t.session.c.id, t.inbound.c.line == line, t.inbound.c.state == "waiting")
-            .scalar_subquery()
-        )
-
-    firsts = tx.rows(sa.select(t.session.c.id, first("people"), first("machines")).where(t.session.c.id.in_(free)))
-    numbers = [n for _, person, machine in firsts for n in (person, machine) if n is not None]
-    if not numbers:
-        return []
-    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.n.in_(numbers), t.inbound.c.state == "waiting"))
-    by_n = {inbound.n: inbound for inbound in map(inbound_of, rows)}
     notes: dict[int, list[Inbound]] = {}
-    for row in tx.rows(
-        sa.select(*inbound_columns)
-        .where(t.inbound.c.lane_id.in_(free), t.inbound.c.line == "note", t.inbound.c.state == "waiting")
-        .order_by(t.inbound.c.n)
-    ):
-        note = inbound_of(row)
+    for note in map(inbound_of, _WAITING_NOTES.rows(tx, free)):
         notes.setdefault(note.lane_id, []).append(note)
     now = tx.now()
     heads: list[Head] = []
@@ -217,16 +228,21 @@ class Held:
     cancel_reason: str | None
 
 
-def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Held]:
-    """Lock many turns to close them, in id order; those that are another's now are left out."""
+def _held(spelling: Spelling) -> sa.Select[*tuple[Any, ...]]:
     statement = (
         sa.select(t.turn.c.id, t.turn.c.fence, t.turn.c.cancel_requested_at, t.turn.c.cancel_reason)
-        .where(t.turn.c.id.in_(list(fences)), t.turn.c.state == "running")
+        .where(spelling.among(t.turn.c.id), t.turn.c.state == "running")
         .order_by(t.turn.c.id)
     )
-    if tx.postgres:
-        statement = statement.with_for_update()
-    held = [noun_of(Held, row) for row in tx.rows(statement)]
+    return statement.with_for_update() if spelling.postgres else statement
+
+
+_HOLD = Fetch(_held)
+
+
+def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Held]:
+    """Lock many turns to close them, in id order; those that are another's now are left out."""
+    held = [noun_of(Held, row) for row in _HOLD.rows(tx, fences.keys())]
     return {turn.id: turn for turn in held if turn.fence == fences[turn.id]}
 
 
@@ -399,14 +415,19 @@ def anything_waits(tx: Tx) -> bool:
     return seen.people or seen.machines
 
 
+_STALE = Fetch(
+    lambda spelling: sa.select(t.turn.c.lane_id)
+    .where(
+        spelling.among(t.turn.c.lane_id), t.turn.c.state != "closed",
+        t.turn.c.claimed_until <= sa.bindparam("b_now", type_=t.Instant),
+    )
+    .order_by(t.turn.c.id)
+)  # fmt: skip
+
+
 def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
     """Name those of some lanes whose open turn has nobody at work any more, in the order in which turns are locked."""
-    rows = tx.rows(
-        sa.select(t.turn.c.lane_id)
-        .where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
-        .order_by(t.turn.c.id)
-    )
-    return [lane_id for (lane_id,) in rows]
+    return [lane_id for (lane_id,) in _STALE.rows(tx, lane_ids, b_now=tx.now())]
 
 
 def next_claim_end(tx: Tx) -> datetime | None:
@@ -559,30 +580,40 @@ def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
     return [inbound_of(row) for row in rows]
 
 
+_PARENTS = Fetch(
+    lambda spelling: sa.select(t.session.c.parent_id).where(
+        spelling.among(t.session.c.id), t.session.c.parent_id.is_not(None)
+    )
+)
+_CHATS = Fetch(
+    lambda spelling: sa.select(t.inbound.c.session_id)
+    .join(t.session, t.session.c.id == t.inbound.c.lane_id)
+    .where(
+        spelling.among(t.session.c.id), t.session.c.key.startswith(UNIFIED, autoescape=True),
+        t.inbound.c.state == "waiting",
+    )
+    .distinct()
+)  # fmt: skip
+
+
 def touched_by_opening(tx: Tx, lane_ids: Collection[int]) -> set[int]:
     """Name the other sessions that opening some lanes touches: a look before the lock, so that all lock in order.
 
     An isolated run is a row of its bound session; in a shared lane several chats wait,
     also after sharing was switched off.
     """
-    bound = sa.select(t.session.c.parent_id).where(
-        t.session.c.id.in_(list(lane_ids)), t.session.c.parent_id.is_not(None)
-    )
-    chats = (
-        sa.select(t.inbound.c.session_id)
-        .join(t.session, t.session.c.id == t.inbound.c.lane_id)
-        .where(
-            t.session.c.id.in_(list(lane_ids)), t.session.c.key.startswith(UNIFIED, autoescape=True),
-            t.inbound.c.state == "waiting",
-        )
-    )  # fmt: skip
-    return {session_id for (session_id,) in tx.rows(sa.union(bound, chats))}
+    bound = {parent_id for (parent_id,) in _PARENTS.rows(tx, lane_ids)}
+    return bound | {session_id for (session_id,) in _CHATS.rows(tx, lane_ids)}
+
+
+_BUSY = Fetch(
+    lambda spelling: sa.select(t.turn.c.lane_id).where(spelling.among(t.turn.c.lane_id), t.turn.c.state != "closed")
+)
 
 
 def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
     """Name the lanes that have an open turn."""
-    rows = tx.rows(sa.select(t.turn.c.lane_id).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed"))
-    return {lane_id for (lane_id,) in rows}
+    return {lane_id for (lane_id,) in _BUSY.rows(tx, lane_ids)}
 
 
 def opening_of(tx: Tx, turn: Turn) -> Message:

@@ -14,9 +14,10 @@ from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
 from homing.store import tables as t
-from homing.store.base import Row
+from homing.store.base import Row as AnyRow
 
 T = TypeVar("T")
+Row = AnyRow | tuple[Any, ...]
 
 
 def _names(kind: type[Any], *apart: str) -> list[str]:

@@ -14,6 +14,7 @@ from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
 from homing.store.bulk import Bulk
+from homing.store.fetch import Fetch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +82,16 @@ def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
     return {run_id for (run_id,) in tx.rows(known)}
 
 
+_ACTIVE = Fetch(
+    lambda spelling: sa.select(t.run.c.job_id, t.run.c.id).where(
+        spelling.among(t.run.c.job_id), sa.or_(t.run.c.state == "queued", t.run.c.state == "running")
+    )
+)
+
+
 def active_jobs(tx: Tx, job_ids: Collection[str]) -> dict[str, str]:
     """Read which jobs have a run queued or running: job id to run id."""
-    rows = tx.rows(
-        sa.select(t.run.c.job_id, t.run.c.id).where(t.run.c.job_id.in_(list(job_ids)), t.run.c.state.in_(ACTIVE))
-    )
-    return dict(rows)
+    return dict(_ACTIVE.rows(tx, job_ids))
 
 
 def active_runs(tx: Tx, job_ids: Collection[str]) -> dict[str, Run]:
@@ -236,21 +241,21 @@ class Task:
     last_error: str | None
 
 
-_TASKS = (
-    sa.select(
+_TASKS = Fetch(
+    lambda spelling: sa.select(
         t.run.c.id, t.run.c.job_id, t.run.c.session_id, t.run.c.trigger, t.run.c.scheduled_for, t.run.c.queued_at,
         t.run.c.missed_count, t.run.c.revision, t.job.c.tz, t.job.c.name, t.job.c.message, t.job.c.context,
         t.job.c.model, t.job.c.thinking, t.job.c.timeout_seconds, t.job.c.quiet, t.job.c.may_schedule,
         t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error,
     )
     .join(t.job, t.job.c.id == t.run.c.job_id)
+    .where(spelling.among(t.run.c.id))
 )  # fmt: skip
 
 
 def tasks(tx: Tx, run_ids: Collection[str]) -> dict[str, Task]:
     """Read what runs that are about to open shall do."""
-    rows = tx.rows(_TASKS.where(t.run.c.id.in_(list(run_ids)))) if run_ids else []
-    return {task.run_id: task for task in (r.noun_of(Task, row) for row in rows)}
+    return {task.run_id: task for task in (r.noun_of(Task, row) for row in _TASKS.rows(tx, run_ids))}
 
 
 def delete_skip(tx: Tx, run_id: str) -> bool:

@@ -3,14 +3,17 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.sql.dml import UpdateBase
 
 from homing.model.messages import NewMessage
 from homing.model.sessions import SCREENS, Session, channel_of, unified_key
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
 from homing.store.bulk import insert_rows
+from homing.store.fetch import Fetch, Spelling
 from homing.store.rows import session_columns, session_of
 
 
@@ -22,11 +25,20 @@ class Marks:
     first_seq: int
 
 
+_LOCK = Fetch(
+    lambda spelling: (
+        sa.select(t.session.c.id)
+        .where(spelling.among(t.session.c.id))
+        .order_by(t.session.c.id)
+        .with_for_update(key_share=True)
+    )
+)
+
+
 def lock(tx: Tx, session_ids: Iterable[int]) -> None:
     """Lock sessions in id order. Whatever touches a lane begins here and reads again afterwards."""
-    if tx.postgres and (ids := sorted(set(session_ids))):
-        tx.rows(sa.select(t.session.c.id).where(t.session.c.id.in_(ids)).order_by(t.session.c.id)
-                .with_for_update(key_share=True))  # fmt: skip
+    if tx.postgres:
+        _LOCK.rows(tx, sorted(set(session_ids)))
 
 
 def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
@@ -37,19 +49,30 @@ def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
     now = tx.now()
     marks: dict[int, Marks] = {}
     for count, ids in by_count.items():
-        change: dict[str, object] = {"rev": t.session.c.rev + 1}
-        if count:
-            change |= {"seq": t.session.c.seq + count, "updated_at": now}
-        rows = tx.rows(
-            sa.update(t.session)
-            .where(t.session.c.id.in_(ids))
-            .values(change)
-            .returning(t.session.c.id, t.session.c.rev, t.session.c.seq, t.session.c.user_id)
-        )
+        rows = _SPEAK.rows(tx, ids, b_count=count, b_now=now) if count else _BUMP.rows(tx, ids)
         for session_id, rev, seq, user_id in rows:
             marks[session_id] = Marks(rev=rev, first_seq=seq - count + 1)
             tx.ring(f"session:{session_id}", f"user:{user_id}/{session_id}")
     return marks
+
+
+def _bumped(spelling: Spelling, **change: Any) -> UpdateBase:
+    return (
+        sa.update(t.session)
+        .where(spelling.among(t.session.c.id))
+        .values(rev=t.session.c.rev + 1, **change)
+        .returning(t.session.c.id, t.session.c.rev, t.session.c.seq, t.session.c.user_id)
+    )
+
+
+_BUMP = Fetch(_bumped)
+_SPEAK = Fetch(
+    lambda spelling: _bumped(
+        spelling,
+        seq=t.session.c.seq + sa.bindparam("b_count", type_=sa.BigInteger),
+        updated_at=sa.bindparam("b_now", type_=t.Instant),
+    )
+)
 
 
 _SAY = insert_rows(
@@ -100,10 +123,12 @@ def get(tx: Tx, session_id: int) -> Session:
     return session_of(tx.rows(sa.select(*session_columns).where(t.session.c.id == session_id))[0])
 
 
+_BY_ID = Fetch(lambda spelling: sa.select(*session_columns).where(spelling.among(t.session.c.id)))
+
+
 def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
     """Read sessions by their own ids; also deleted ones."""
-    rows = tx.rows(sa.select(*session_columns).where(t.session.c.id.in_(list(session_ids))))
-    return {session.id: session for session in map(session_of, rows)}
+    return {session.id: session for session in map(session_of, _BY_ID.rows(tx, session_ids))}
 
 
 def unified_of(tx: Tx, user_ids: Collection[str]) -> set[int]:
@@ -168,15 +193,19 @@ def _ids_of(tx: Tx, keys: Collection[str]) -> dict[str, int]:
     return dict(rows)
 
 
+_ADDRESSES = Fetch(
+    lambda spelling: (
+        sa.select(t.address.c.session_id, t.address.c.address)
+        .where(spelling.among(t.address.c.session_id))
+        .order_by(t.address.c.n)
+    )
+)
+
+
 def addresses(tx: Tx, session_ids: Collection[int]) -> dict[int, list[str]]:
     """Read the addresses of sessions, in the order they were given."""
     found: dict[int, list[str]] = {session_id: [] for session_id in session_ids}
-    rows = tx.rows(
-        sa.select(t.address.c.session_id, t.address.c.address)
-        .where(t.address.c.session_id.in_(list(session_ids)))
-        .order_by(t.address.c.n)
-    )
-    for session_id, address in rows:
+    for session_id, address in _ADDRESSES.rows(tx, session_ids):
         found[session_id].append(address)
     return found
 
