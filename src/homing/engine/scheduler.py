@@ -27,7 +27,8 @@ BATCH = 500
 # The first batch of many is small, so that its runs begin while the rest are still being written.
 FIRST_BATCH = 50
 LONGEST_SLEEP = 60.0
-SHORTEST_SLEEP = 0.05
+SHORTEST_SLEEP = 0.001
+OTHERS_SLEEP = 0.05
 PAUSE_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
@@ -222,10 +223,10 @@ class Scheduler:
         self._house = house
         self._clock = clock
         self._limit = FIRST_BATCH
+        self._moved = 0
 
     async def step(self) -> bool:
         """Move one batch; say whether there may be more."""
-        await self._store.write(wake_paused)
         limit = self._limit
         try:
             moved = await self._store.write(lambda tx: tick(tx, self._house, limit=limit))
@@ -241,7 +242,11 @@ class Scheduler:
             moved = 1
         if moved:
             log.info("ticked", action="tick", due=moved)
+        self._moved = moved
         more = moved >= limit
+        if not more:
+            # After what is due: that is late already, and a pause that ends asks for a later instant.
+            await self._store.write(wake_paused)
         self._limit = min(BATCH, limit * 2) if more else FIRST_BATCH
         return more
 
@@ -277,5 +282,7 @@ class Scheduler:
         if self.next_wake_at is None:
             return LONGEST_SLEEP
         until = (self.next_wake_at - now).total_seconds()
-        # Due already, and we just looked: another scheduler is at it.
-        return min(LONGEST_SLEEP, until if until > 0 else SHORTEST_SLEEP)
+        if until <= 0 and self._moved == 0:
+            # Due already, and we just found nothing: another scheduler is at it.
+            return OTHERS_SLEEP
+        return min(LONGEST_SLEEP, max(until, SHORTEST_SLEEP))

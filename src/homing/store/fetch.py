@@ -107,7 +107,9 @@ class Fetch:
 
 def _read(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> _Process | None:
     # Both drivers give numbers as they are.
-    return None if isinstance(kind, sa.Numeric | sa.Float) else kind.dialect_impl(dialect).result_processor(dialect, None)
+    return (
+        None if isinstance(kind, sa.Numeric | sa.Float) else kind.dialect_impl(dialect).result_processor(dialect, None)
+    )
 
 
 def _bind(name: str, bind: sa.BindParameter[Any], dialect: sa.Dialect) -> _Bind:
