@@ -60,19 +60,19 @@ async def _try(turn: Progress, model: Model, settings: ModelSettings, n: int, sl
     while True:
         await _show_injected(turn)
         await turn.journal.tell(LiveStep(n=n, kind="model", name=turn.ask.model, state="started"))
-        live = Live(turn.journal)
         request = [*settle(turn.ask.history), *turn.messages]
-        try:
-            response = await stream(model, settings, request, turn.ask.instructions, turn.ask.tools, live.add)
-        except ModelFailed as failed:
-            await live.take_back()
-            wait = next(waits, None)
-            if failed.permanent or wait is None:
-                raise
-            pause = wait if failed.retry_after is None else min(failed.retry_after, LONGEST_WAIT_SECONDS)
-        else:
-            await live.flush()
-            return response
+        async with Live(turn.journal) as live:
+            try:
+                response = await stream(model, settings, request, turn.ask.instructions, turn.ask.tools, live.add)
+            except ModelFailed as failed:
+                await live.take_back()
+                wait = next(waits, None)
+                if failed.permanent or wait is None:
+                    raise
+                pause = wait if failed.retry_after is None else min(failed.retry_after, LONGEST_WAIT_SECONDS)
+            else:
+                await live.flush()
+                return response
         await sleep(pause)
 
 

@@ -354,6 +354,18 @@ async def test_a_thousand_pieces_are_told_in_few():
     assert len(journal.live_texts) < 100
 
 
+async def test_what_came_before_a_pause_of_the_model_is_shown_while_it_pauses():
+    journal = MemoryJournal()
+    model = scripted_model([Reply(chunks=["One, ", "two, ", "three."], hold=True, hold_after_chunks=2)])
+    thinking = asyncio.create_task(run(ask(), model, journal))
+    async with asyncio.timeout(5):
+        while journal.shown() != "One, two, ":  # noqa: ASYNC110 - a list does not ring
+            await asyncio.sleep(0.005)
+    model.release()
+    await thinking
+    assert journal.shown() == "One, two, three."
+
+
 async def test_what_a_cut_stream_had_shown_is_taken_back_before_the_next_try():
     journal = MemoryJournal()
     model = scripted_model([Reply(chunks=["Half an ", "answer"], fault=fault("cut").fault), "Whole."])
