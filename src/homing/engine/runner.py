@@ -16,7 +16,7 @@ from homing.engine.lane import Lanes, work_lane
 from homing.model.clock import Clock
 from homing.model.errors import NotReady
 from homing.model.turns import Turn
-from homing.store import Store, Tx, lanes
+from homing.store import Store, Tx, picking, turns
 
 log = structlog.get_logger(__name__)
 
@@ -104,15 +104,11 @@ class Runner:
         if rest := [task for _, _, task in self._at_work.values()]:
             await asyncio.wait(rest, timeout=LEAVE_SECONDS)
         for _, claim, _ in list(self._at_work.values()):
-            await self._give_up(claim)
-
-    async def _give_up(self, claim: Claim) -> None:
-        """Hand back a turn that does not hear: it ends with this process, and until then writes nothing more."""
-        log.warning("a turn does not hear that it shall stop", action="turn_deaf", turn=claim.turn_id, at=claim.doing)
-        claim.stop("lost")
-        if (turn_id := claim.turn_id) is not None:
-            with contextlib.suppress(NotReady):
-                await self._store.write(lambda tx: lanes.hand_back(tx, turn_id, claim.fence))
+            # Not handed back: it may still be doing something. It writes nothing more, and its claim runs out.
+            log.warning(
+                "a turn does not hear that it shall stop", action="turn_deaf", turn=claim.turn_id, at=claim.doing
+            )
+            claim.stop("lost")
 
     async def _fill(self) -> float:
         """Start work on free slots; say for how long nothing can be missed."""
@@ -186,14 +182,14 @@ class Runner:
             asked_at = self._clock.monotonic()
             try:
                 async with asyncio.timeout(self._claim_seconds / 3):
-                    turns = await self._renew(claims)
+                    renewed = await self._renew(claims)
             except (NotReady, TimeoutError):
                 log.warning("claims could not be renewed", action="renew_failed", claims=len(claims))
                 continue
             except Exception:  # the rim: without this guard every turn of this worker would be lost, and nobody told
                 log.exception("claims could not be renewed", action="renew_failed", claims=len(claims))
                 continue
-            mine = {turn.id: turn for turn in turns}
+            mine = {turn.id: turn for turn in renewed}
             for turn_id, claim in claims.items():
                 turn = mine.get(turn_id)
                 if turn is None or turn.fence != claim.fence:
@@ -206,7 +202,7 @@ class Runner:
 
     async def _renew(self, turn_ids: Collection[str]) -> list[Turn]:
         span = timedelta(seconds=self._claim_seconds)
-        return await self._store.write(lambda tx: lanes.renew(tx, self.worker_id, turn_ids, tx.now() + span))
+        return await self._store.write(lambda tx: turns.renew(tx, self.worker_id, turn_ids, tx.now() + span))
 
     async def _watch_cutoffs(self) -> None:
         """Stop our own turns before their claims can have run out, whatever the database does."""
@@ -219,7 +215,7 @@ class Runner:
 
     async def _look_for_cancels(self) -> None:
         with contextlib.suppress(NotReady):
-            wanted = {turn.id for turn in await self._store.read(lambda tx: lanes.watch(tx, self.worker_id))}
+            wanted = {turn.id for turn in await self._store.read(lambda tx: turns.watch(tx, self.worker_id))}
             for _, claim, _ in list(self._at_work.values()):
                 if claim.turn_id in wanted:
                     claim.stop("cancel")
@@ -227,21 +223,21 @@ class Runner:
 
 def pick(tx: Tx, people: int, machines: int, held: Collection[int], after: str = "") -> Picked:
     """Name lanes worth a try for free slots: first turns to take up, then those who wait."""
-    seen = lanes.glance(tx)
+    seen = picking.glance(tx)
     first: dict[str, list[int]] = {"people": [], "machines": []}
     if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
         # Each line by itself: many stale turns of the one must not hide the other's.
         for line, free in (("people", people), ("machines", machines)):
-            stale = lanes.stale_lanes(tx, free + len(held), line=line) if free else []
+            stale = picking.stale_lanes(tx, free + len(held), line=line) if free else []
             first[line] = [lane_id for lane_id, _ in stale if lane_id not in held]
     waiting_people: list[int] = []
     if people and seen.people:
-        waiting_people = lanes.pick_people(tx, people, held, alone=not seen.machines)
+        waiting_people = picking.pick_people(tx, people, held, alone=not seen.machines)
     waiting_machines: list[int] = []
     if machines and seen.machines:
-        users, running = lanes.waiting_users(tx, after), lanes.running_by_user(tx)
-        waiting_machines = lanes.pick_machines(tx, machines, running, held, users=users, alone=not seen.people)
-        after = [*users][-1] if len(users) == lanes.USERS else ""
+        users, running = picking.waiting_users(tx, after), picking.running_by_user(tx)
+        waiting_machines = picking.pick_machines(tx, machines, running, held, users=users, alone=not seen.people)
+        after = [*users][-1] if len(users) == picking.USERS else ""
     return Picked(
         people=(first["people"] + waiting_people)[:people],
         machines=(first["machines"] + waiting_machines)[:machines],

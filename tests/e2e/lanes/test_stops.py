@@ -30,15 +30,15 @@ def test_a_worker_told_to_stop_ends_although_a_tool_does_not_hear_it_and_the_tur
     crew: Crew, ledger: Ledger, stub: StubModelServer
 ) -> None:
     stub.when("do it", tool_call("deaf", arguments("it"), call_id="call_1"), "I do not know whether it is done.")
-    first = crew.start(claim_seconds=600)
+    first = crew.start(claim_seconds=8)
     ledger.say("do it")
     crew.ring()
     crew.until_begun("deaf it")
     assert first.stop(GRACE_SECONDS + LEAVE_SECONDS + 10) == 0
-    turn = ledger.turn()
-    assert (turn.state, turn.attempts, turn.worker_id) == ("running", 0, None)
+    # What does not hear may still be at it: nobody takes the turn up before its claim ran out.
+    assert ledger.turn().worker_id is not None
     assert "does not hear" in crew.logs()
-    crew.start(claim_seconds=600)
+    crew.start(claim_seconds=8)
     ledger.until_closed(1)
     assert ledger.texts() == ["do it", "I do not know whether it is done."]
     assert UNKNOWN_OUTCOME in stub.requests[-1].text
