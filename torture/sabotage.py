@@ -22,11 +22,11 @@ class Sabotage:
 
 def _lane() -> None:
     """Open a lane's head although a turn is open."""
-    from homing.store import lanes
+    from homing.store import lanes, picking
 
     lanes.busy = lambda tx, lane_ids: set()  # pyright: ignore[reportUnknownLambdaType]
     # The picker knows free lanes by itself.
-    free = lanes.pick_people
+    free = picking.pick_people
 
     def pick(tx: Any, limit: int, *others: Any, **more: Any) -> list[int]:
         import sqlalchemy as sa
@@ -34,13 +34,13 @@ def _lane() -> None:
         rows = tx.rows(sa.text("select distinct lane_id from inbound where state = 'waiting' and line = 'people'"))
         return [*free(tx, limit, *others, **more), *(lane for (lane,) in rows)][:limit]
 
-    lanes.pick_people = pick
+    picking.pick_people = pick
 
 
 def _fence() -> None:
     """Let whoever held a turn once go on thinking and writing for it."""
     from homing.engine.claims import Claim
-    from homing.store import lanes
+    from homing.store import turns
 
     stop = Claim.stop
 
@@ -52,15 +52,15 @@ def _fence() -> None:
     Claim.alive = lambda self: True
 
     def hold(tx: Any, turn_id: str, fence: int) -> Any:
-        turn = lanes.get_turn(tx, turn_id)
+        turn = turns.get_turn(tx, turn_id)
         assert turn is not None
         return turn
 
     def hold_many(tx: Any, fences: Mapping[str, int]) -> dict[str, Any]:
-        turns = [lanes.get_turn(tx, turn_id) for turn_id in fences]
-        return {turn.id: turn for turn in turns if turn is not None and turn.state == "running"}
+        found = [turns.get_turn(tx, turn_id) for turn_id in fences]
+        return {turn.id: turn for turn in found if turn is not None and turn.state == "running"}
 
-    lanes.hold, lanes.hold_many = hold, hold_many
+    turns.hold, turns.hold_many = hold, hold_many
 
 
 def _kept() -> None:

@@ -43,7 +43,7 @@ def taken_once(evidence: Evidence) -> Iterator[Violation]:
 
 def _stands(message: Row, turn: Row) -> bool:
     """A note that a turn without news took along stands for itself: that turn's own history is not told."""
-    alone = message["kind"] == "note" and turn["reason"] in {"quiet", "empty"}
+    alone = message["kind"] == "note" and turn["source"] == "run" and turn["reason"] in {"quiet", "empty"}
     return message["turn_id"] == (None if alone else turn["id"])
 
 

@@ -1,7 +1,8 @@
 """Steps: nothing finished is done again, nothing unrepeatable is begun twice.
 
 A worker that was frozen on its way into a call, and lost its turn meanwhile, still makes that one call when it comes
-back: a stray, which is not held against anybody. Outside these moments there are none.
+back: a stray, which is not held against anybody. So is a call on which its worker hung up because the turn was stopped:
+it may reach the log after the closing. Outside these moments there are none.
 """
 
 from collections import Counter
@@ -12,6 +13,8 @@ from torture.evidence import Evidence, ModelCall, Row, micros
 
 # So long after a thaw a call may come that was begun before the freeze.
 _STRAYS = 5_000_000
+# So long a request may be on its way to a model that shares two cores with the chaos.
+_ON_THE_WAY = 2_000_000
 
 
 def deeds_once(evidence: Evidence) -> Iterator[Violation]:
@@ -54,6 +57,8 @@ def calls_once(evidence: Evidence) -> Iterator[Violation]:
             yield broken("step_repeated", f"call {call.number} came before {turn['id']} was opened")
         over = turn["closed_at"] is not None and turn["closed_at"] < call.arrived_at
         if over or (nth < len(kept) and kept[nth]["done_at"] < call.arrived_at):
+            if _hung_up(call, turn):
+                continue
             strays[turn["id"]] += 1
             if not _may_stray(evidence, call):
                 yield broken("step_repeated", f"{turn['id']}: call {call.number} asks for what was done already")
@@ -104,6 +109,12 @@ def in_turn(evidence: Evidence) -> Iterator[Violation]:
                 yield broken(
                     "two_turns_at_once", f"{turn_id} asked the model {count} times after a later turn had begun"
                 )
+
+
+def _hung_up(call: ModelCall, turn: Row) -> bool:
+    """Say whether a stopped turn gave this call up: sent before the closing, cut by it, seen by the model just after."""
+    stopped = turn["cancel_requested_at"] is not None or turn["reason"] == "timeout"
+    return stopped and call.outcome == "disconnected" and 0 <= call.arrived_at - turn["closed_at"] <= _ON_THE_WAY
 
 
 def _may_stray(evidence: Evidence, call: ModelCall) -> bool:
