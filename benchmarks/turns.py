@@ -16,7 +16,7 @@ from benchmarks._house import database, house, no_op, say, stock
 from homing.model.people import OWNER
 from homing.store import Tx
 from homing.store import tables as t
-from homing.store.lanes import NewInbound, enqueue
+from homing.store.inbounds import NewInbound, enqueue
 from homing.wiring import Homing, make_engine, running
 
 IN_A_ROW = 4

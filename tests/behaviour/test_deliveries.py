@@ -19,7 +19,7 @@ from homing.model.messages import Delivery, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.model.targets import new_signing_secret
-from homing.store import Store, Tx, deliveries, lanes, messages, people, sessions
+from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
 from homing.store import tables as t
 from homing.store.deliveries import ATTEMPT, NewOutbound
 from homing.testing import RecordingChannel, WebhookReceiver
@@ -61,7 +61,7 @@ class Office:
         self.world.write(move)
 
     def notes(self) -> list[str]:
-        waiting = self.world.write(lambda tx: lanes.waiting(tx, self.session.id, 20))
+        waiting = self.world.write(lambda tx: inbounds.waiting(tx, self.session.id, 20))
         assert {(inbound.line, inbound.source) for inbound in waiting} <= {("note", "system")}
         return [inbound.text for inbound in waiting]
 
@@ -193,7 +193,7 @@ async def test_the_note_of_a_dead_delivery_wakes_nobody_and_there_is_one_an_addr
         "3 messages could not be delivered to pigeon:roof. The user sees why, and can try again.",
         "A message could not be delivered to pigeon:barn. The user sees why, and can try again.",
     ]
-    assert office.world.write(lambda tx: lanes.pick_people(tx, 10) + lanes.pick_machines(tx, 10, {})) == []
+    assert office.world.write(lambda tx: picking.pick_people(tx, 10) + picking.pick_machines(tx, 10, {})) == []
 
 
 async def test_a_refusal_is_dead_at_once(office: Office) -> None:
@@ -489,7 +489,7 @@ async def test_with_a_unified_session_the_note_waits_in_the_users_lane(office: O
     await Courier(office.world.store, house, {"pigeon": channel}).step()
     lane = office.world.write(lambda tx: sessions.find(tx, f"unified:{OWNER}"))
     assert lane is not None
-    waiting = office.world.write(lambda tx: lanes.waiting(tx, lane.id, 20))
+    waiting = office.world.write(lambda tx: inbounds.waiting(tx, lane.id, 20))
     assert [(inbound.line, inbound.session_id) for inbound in waiting] == [("note", office.session.id)]
 
 

@@ -22,8 +22,8 @@ from homing.model.people import Caller
 from homing.model.sessions import Session
 from homing.operations.desk import Desk, House
 from homing.operations.firing import Firing, fire
-from homing.store import Store, Tx, jobs, lanes, sessions
-from homing.store.lanes import NewInbound
+from homing.store import Store, Tx, inbounds, jobs, sessions
+from homing.store.inbounds import NewInbound
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -84,7 +84,7 @@ def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = No
     """Put a person's message into the lane, as the desk does."""
     lane_id = lane_id or session.id
     sessions.lock(tx, {session.id, lane_id})
-    [inbound_id] = lanes.enqueue(
+    [inbound_id] = inbounds.enqueue(
         tx,
         [
             NewInbound(

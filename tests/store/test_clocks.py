@@ -12,7 +12,7 @@ from homing.engine.scheduler import tick, wake_paused
 from homing.engine.thoughts import Thought
 from homing.model.clock import SystemClock
 from homing.operations.desk import House
-from homing.store import Store, Tx, deliveries, lanes, upkeep
+from homing.store import Store, Tx, deliveries, picking, turns, upkeep
 from homing.store import tables as t
 from homing.store.deliveries import NewOutbound
 from homing.testing import FakeClock
@@ -57,18 +57,18 @@ def test_a_worker_with_a_wrong_clock_claims_as_long_as_any_other(
     for name, other in off.items():
         [found] = do(other, open_lanes, [(opened.turn.lane_id, claim(f"{name} heir"))], house)
         assert found == "held"
-        assert do(other, lanes.stale_lanes, 10) == []
+        assert do(other, picking.stale_lanes, 10) == []
 
     def renew(tx: Tx) -> timedelta:
-        [turn] = lanes.renew(tx, owner, [opened.turn.id], tx.now() + timedelta(seconds=10))
+        [turn] = turns.renew(tx, owner, [opened.turn.id], tx.now() + timedelta(seconds=10))
         assert turn.claimed_until is not None
         return turn.claimed_until - tx.now()
 
     assert off[owner].write_now(renew) == timedelta(seconds=10)
-    assert do(off[owner], lanes.hand_back, opened.turn.id, opened.turn.fence)
+    assert do(off[owner], turns.hand_back, opened.turn.id, opened.turn.fence)
     for other in off.values():
         # It has run out for all of them at once.
-        assert do(other, lanes.stale_lanes, 10) == [(opened.turn.lane_id, "people")]
+        assert do(other, picking.stale_lanes, 10) == [(opened.turn.lane_id, "people")]
 
 
 @on_postgresql
@@ -128,7 +128,7 @@ async def test_workers_with_wrong_clocks_take_no_living_turn_from_each_other(
 
     async def drive(store: Store, name: str) -> None:
         room = Lanes(store=store, house=house, think=think)
-        while await store.read(lanes.anything_waits):
+        while (await store.read(picking.glance)).people:
             await asyncio.gather(
                 *(work_lane(room, lane_id, claim(name, seconds=5, clock=store.clock)) for lane_id in lane_ids)
             )

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from homing.model.messages import Delivery
 from homing.model.sessions import Session
-from homing.store import Store, Tx, deliveries, lanes, sessions
+from homing.store import Store, Tx, deliveries, inbounds, sessions
 from homing.store import tables as t
 from homing.store.deliveries import ATTEMPT, NewOutbound
-from homing.store.lanes import NewInbound
+from homing.store.inbounds import NewInbound
 from store.scenes import OWNER, add_session, do, rows, say
 
 
@@ -156,7 +156,7 @@ def test_one_note_about_an_address_replaces_the_one_before(store: Store) -> None
     def work(tx: Tx) -> tuple[int, int]:
         session = add_session(tx)
         notes = [("webhook:wh_1", 2), ("webhook:wh_1", 1), ("webhook:wh_2", 5)]
-        lanes.enqueue(
+        inbounds.enqueue(
             tx,
             [
                 NewInbound(

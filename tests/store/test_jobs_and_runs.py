@@ -11,7 +11,7 @@ from homing.model.clock import SystemClock
 from homing.model.errors import NotReady
 from homing.model.jobs import Job
 from homing.operations.desk import House
-from homing.store import Store, Tx, jobs, runs
+from homing.store import Store, Tx, jobs, run_lists, runs
 from homing.store import tables as t
 from homing.store.runs import Finished, NewRun
 from store.scenes import OWNER, add_job, add_session, count, do, due_job, rows, run_now
@@ -162,7 +162,7 @@ def test_of_many_runs_only_the_new_ones_are_written(store: Store) -> None:
         assert skipped is not None
         assert skipped.finished_at is not None
         assert set(runs.get_many(tx, ["one:1", "none"])) == {"one:1"}
-        assert runs.count_active(tx, OWNER) == {"queued": 2, "running": 0}
+        assert run_lists.count_active(tx, OWNER) == {"queued": 2, "running": 0}
 
     store.write_now(work)
 
@@ -209,7 +209,7 @@ def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -> None
 
         def listed(**values: Any) -> list[str]:
             plain: dict[str, Any] = {"user_id": OWNER, "limit": 10}
-            return [run.id for run in runs.listed(tx, **plain | values)]
+            return [run.id for run in run_lists.listed(tx, **plain | values)]
 
         assert listed() == ["r4", "r3", "r2", "r1", "r0"]
         assert listed(state="ok") == ["r3", "r1"]
@@ -217,7 +217,7 @@ def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -> None
         assert listed(limit=2) == ["r4", "r3"]
         assert listed(user_id="stranger") == []
         assert listed(job_id="job_none") == []
-        assert [run.id for run in runs.recent(tx, [job.id], 2)[job.id]] == ["r3", "r4"]
+        assert [run.id for run in run_lists.recent(tx, [job.id], 2)[job.id]] == ["r3", "r4"]
 
     store.write_now(work)
 

@@ -12,9 +12,11 @@ from homing.model.errors import Lost
 from homing.model.sessions import Session
 from homing.model.turns import OVERTAKEN_FOR
 from homing.operations.desk import House
-from homing.store import Store, Tx, lanes, sessions, steps
+from homing.store import Store, Tx, inbounds, lanes, picking, sessions, steps, turns
 from homing.store import tables as t
-from homing.store.lanes import Closed, NewInbound
+from homing.store.inbounds import NewInbound
+from homing.store.picking import Glance
+from homing.store.turns import Closed
 from store.scenes import OWNER, add_job, add_session, claim, close_turn, do, open_lane, person_says, rows
 
 
@@ -24,7 +26,7 @@ def put(tx: Tx, session: Session, text: str, **values: object) -> str:
         "session_id": session.id, "lane_id": session.id, "user_id": session.user_id, "source": "hook", "text": text,
         "line": "machines",
     }  # fmt: skip
-    [inbound_id] = lanes.enqueue(tx, [NewInbound(**plain | values)])  # type: ignore[arg-type]
+    [inbound_id] = inbounds.enqueue(tx, [NewInbound(**plain | values)])  # type: ignore[arg-type]
     return inbound_id
 
 
@@ -55,8 +57,8 @@ def test_within_a_line_the_first_in_is_the_first_out_and_people_overtake(store: 
         put(tx, one, "a note", line="note", source="system")
         put(tx, one, "another", line="note", source="system")
         assert heads(tx, one) == [("person 1", ["a note", "another"])]
-        assert [inbound.text for inbound in lanes.waiting(tx, one.id, 3)] == ["person 1", "person 2", "machine 1"]
-        assert lanes.waiting_count(tx, [one.id, other.id]) == {one.id: 6, other.id: 1}
+        assert [inbound.text for inbound in inbounds.waiting(tx, one.id, 3)] == ["person 1", "person 2", "machine 1"]
+        assert inbounds.waiting_count(tx, [one.id, other.id]) == {one.id: 6, other.id: 1}
 
     store.write_now(work)
 
@@ -77,13 +79,13 @@ def test_notes_alone_wake_nobody_and_are_taken_along(store: Store, house: House)
     def work(tx: Tx) -> None:
         session = add_session(tx)
         put(tx, session, "a note", line="note", source="system")
-        assert not lanes.anything_waits(tx)
+        assert picking.glance(tx) == Glance(people=False, machines=False, next_claim_end=None)
         assert heads(tx, session) == []
-        assert lanes.pick_people(tx, 5) == []
+        assert picking.pick_people(tx, 5) == []
         person_says(tx, session, "hello")
-        assert lanes.anything_waits(tx)
+        assert picking.glance(tx).people
         opened = open_lane(tx, session.id, house)
-        assert [inbound.text for inbound in lanes.inbound_of_turn(tx, opened.turn.id)] == ["a note", "hello"]
+        assert [inbound.text for inbound in inbounds.inbound_of_turn(tx, opened.turn.id)] == ["a note", "hello"]
 
     store.write_now(work)
     assert [(m.kind, m.text, m.seq) for m in rows(store, t.message)] == [("note", "a note", 1), ("chat", "hello", 2)]
@@ -96,14 +98,14 @@ def test_a_busy_lane_gives_nobody_and_is_free_with_the_close(store: Store, house
         person_says(tx, session, "two")
         opened = open_lane(tx, session.id, house)
         assert lanes.busy(tx, [session.id]) == {session.id}
-        assert lanes.open_turn_of(tx, session.id) == opened.turn
+        assert turns.open_turn_of(tx, session.id) == opened.turn
         assert heads(tx, session) == []
-        assert lanes.pick_people(tx, 5) == []
+        assert picking.pick_people(tx, 5) == []
         assert open_lanes(tx, [(session.id, claim())], house) == ["held"]
         assert close_turn(tx, opened, house) == "closed"
-        assert lanes.open_turn_of(tx, session.id) is None
+        assert turns.open_turn_of(tx, session.id) is None
         assert heads(tx, session) == [("two", [])]
-        assert lanes.pick_people(tx, 5) == [session.id]
+        assert picking.pick_people(tx, 5) == [session.id]
 
     store.write_now(work)
 
@@ -115,11 +117,11 @@ def test_a_head_that_somebody_else_took_cannot_be_opened(store: Store) -> None:
         put(tx, session, "a note", line="note", source="system")
         [head] = lanes.take_heads(tx, [session.id])
         tx.run(sa.update(t.inbound).where(t.inbound.c.line == "note").values(state="withdrawn"))
-        new = lanes.NewTurn(
+        new = turns.NewTurn(
             id="turn_x", head=head, agent_id="main", worker_id="w", claimed_until=None, deadline_at=None, model="m",
             thinking=None, prompt="p", policy={}, opening_seq=1,
         )  # fmt: skip
-        lanes.open_turns(tx, [new])
+        turns.open_turns(tx, [new])
 
     with pytest.raises(Lost):
         store.write_now(work)
@@ -128,23 +130,23 @@ def test_a_head_that_somebody_else_took_cannot_be_opened(store: Store) -> None:
 
 def test_a_turn_is_held_under_its_fence_or_lost(store: Store, house: House) -> None:
     turn = begun(store, house, seconds=0).turn
-    assert do(store, lanes.hold, turn.id, 1).id == turn.id
+    assert do(store, turns.hold, turn.id, 1).id == turn.id
     with pytest.raises(Lost):
-        do(store, lanes.hold, turn.id, 2)
-    assert set(do(store, lanes.hold_many, {turn.id: 1, "turn_none": 1})) == {turn.id}
-    assert do(store, lanes.hold_many, {turn.id: 2}) == {}
+        do(store, turns.hold, turn.id, 2)
+    assert set(do(store, turns.hold_many, {turn.id: 1, "turn_none": 1})) == {turn.id}
+    assert do(store, turns.hold_many, {turn.id: 2}) == {}
     heir = do(store, open_lane, turn.lane_id, house, claim("heir")).turn
     with pytest.raises(Lost):
-        do(store, lanes.hold, turn.id, 1)
-    assert do(store, lanes.hold, turn.id, 2) == heir
+        do(store, turns.hold, turn.id, 1)
+    assert do(store, turns.hold, turn.id, 2) == heir
     closed = Closed(
         turn_id=turn.id, outcome="answered", reason=None, error=None, history=None, closing_seq=None, input_tokens=1,
         output_tokens=2,
     )  # fmt: skip
-    do(store, lanes.close_turns, [closed])
+    do(store, turns.close_turns, [closed])
     with pytest.raises(Lost):
-        do(store, lanes.hold, turn.id, 2)
-    after = do(store, lanes.get_turn, turn.id)
+        do(store, turns.hold, turn.id, 2)
+    after = do(store, turns.get_turn, turn.id)
     assert after is not None
     assert (after.state, after.outcome, after.worker_id, after.claimed_until) == ("closed", "answered", None, None)
     assert (after.input_tokens, after.output_tokens) == (1, 2)
@@ -153,32 +155,32 @@ def test_a_turn_is_held_under_its_fence_or_lost(store: Store, house: House) -> N
 def test_claims_are_renewed_by_their_worker_alone_while_the_turn_runs(store: Store, house: House) -> None:
     opened = begun(store, house)
     turn, later = opened.turn, do(store, lambda tx: tx.now() + timedelta(minutes=1))
-    assert do(store, lanes.renew, "stranger", [turn.id], later) == []
-    assert do(store, lanes.renew, "worker_a", [], later) == []
-    [renewed] = do(store, lanes.renew, "worker_a", [turn.id, "turn_none"], later)
+    assert do(store, turns.renew, "stranger", [turn.id], later) == []
+    assert do(store, turns.renew, "worker_a", [], later) == []
+    [renewed] = do(store, turns.renew, "worker_a", [turn.id, "turn_none"], later)
     assert renewed == replace(turn, claimed_until=later)
-    assert do(store, lanes.next_claim_end) == later
+    assert do(store, picking.glance).next_claim_end == later
     do(store, close_turn, opened, house)
-    assert do(store, lanes.renew, "worker_a", [turn.id], later) == []
-    assert do(store, lanes.next_claim_end) is None
+    assert do(store, turns.renew, "worker_a", [turn.id], later) == []
+    assert do(store, picking.glance).next_claim_end is None
 
 
 def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, house: House) -> None:
     turn = begun(store, house).turn
     later = do(store, lambda tx: tx.now() + timedelta(minutes=1))
-    assert do(store, lanes.take_over, turn.lane_id, "heir", later) is None
-    assert do(store, lanes.hand_back, turn.id, 1)
-    assert do(store, lanes.stale_lanes, 5) == [(turn.lane_id, "people")]
+    assert do(store, turns.take_over, turn.lane_id, "heir", later) is None
+    assert do(store, turns.hand_back, turn.id, 1)
+    assert do(store, picking.stale_lanes, 5) == [(turn.lane_id, "people")]
     assert do(store, lanes.stale_among, [turn.lane_id, 4711]) == [turn.lane_id]
-    heir = do(store, lanes.take_over, turn.lane_id, "heir", later)
+    heir = do(store, turns.take_over, turn.lane_id, "heir", later)
     assert heir is not None
     assert (heir.worker_id, heir.fence, heir.attempts, heir.claimed_until) == ("heir", 2, 1, later)
-    assert do(store, lanes.stale_lanes, 5) == []
-    assert not do(store, lanes.hand_back, turn.id, 1)
+    assert do(store, picking.stale_lanes, 5) == []
+    assert not do(store, turns.hand_back, turn.id, 1)
     # A claim without an end is vouched for by somebody outside: nobody here takes it.
     do(store, lambda tx: tx.run(sa.update(t.turn).values(claimed_until=None)))
-    assert do(store, lanes.take_over, turn.lane_id, "heir", later) is None
-    assert do(store, lanes.stale_lanes, 5) == []
+    assert do(store, turns.take_over, turn.lane_id, "heir", later) is None
+    assert do(store, picking.stale_lanes, 5) == []
 
 
 def test_attempts_are_counted_since_the_last_new_step(store: Store, house: House) -> None:
@@ -193,16 +195,16 @@ def test_attempts_are_counted_since_the_last_new_step(store: Store, house: House
 def test_a_cancel_is_asked_for_once_and_found_by_its_worker(store: Store, house: House) -> None:
     opened = begun(store, house)
     turn_id = opened.turn.id
-    assert do(store, lanes.watch, "worker_a") == []
-    assert do(store, lanes.request_cancel, turn_id, "removed")
-    assert not do(store, lanes.request_cancel, turn_id, "asked")
-    [watched] = do(store, lanes.watch, "worker_a")
+    assert do(store, turns.watch, "worker_a") == []
+    assert do(store, turns.request_cancel, turn_id, "removed")
+    assert not do(store, turns.request_cancel, turn_id, "asked")
+    [watched] = do(store, turns.watch, "worker_a")
     assert (watched.id, watched.cancel_reason) == (turn_id, "removed")
-    assert do(store, lanes.watch, "stranger") == []
+    assert do(store, turns.watch, "stranger") == []
     do(store, close_turn, opened, house)
-    assert do(store, lanes.watch, "worker_a") == []
-    assert not do(store, lanes.request_cancel, turn_id, "asked")
-    closed = do(store, lanes.get_turn, turn_id)
+    assert do(store, turns.watch, "worker_a") == []
+    assert not do(store, turns.request_cancel, turn_id, "asked")
+    closed = do(store, turns.get_turn, turn_id)
     assert closed is not None
     assert (closed.outcome, closed.reason) == ("cancelled", "removed")
 
@@ -214,12 +216,12 @@ def test_a_message_is_injected_once_and_only_a_persons(store: Store, house: Hous
         session = sessions.get(tx, opened.turn.session_id)
         person_says(tx, session, "and apples", mode="inject")
         put(tx, session, "machine")
-        [inbound] = lanes.injectable(tx, opened.turn)
+        [inbound] = inbounds.injectable(tx, opened.turn)
         assert inbound.text == "and apples"
-        assert lanes.take_into(tx, opened.turn, inbound)
-        assert not lanes.take_into(tx, opened.turn, inbound)
-        machine = next(one for one in lanes.waiting(tx, session.id, 5) if one.text == "machine")
-        assert not lanes.take_into(tx, opened.turn, machine)
+        assert inbounds.take_into(tx, opened.turn, inbound)
+        assert not inbounds.take_into(tx, opened.turn, inbound)
+        machine = next(one for one in inbounds.waiting(tx, session.id, 5) if one.text == "machine")
+        assert not inbounds.take_into(tx, opened.turn, machine)
 
     store.write_now(work)
     taken = [(i.text, i.state, i.injected) for i in rows(store, t.inbound)]
@@ -237,14 +239,14 @@ def test_what_is_withdrawn_waits_no_more_and_what_was_taken_stays(store: Store, 
             put(tx, one, text, source="report", job_id="job_a")
         put(tx, one, "another's", source="report", job_id="job_b")
         person_says(tx, other, "elsewhere")
-        assert [inbound.run_id for inbound in lanes.withdraw_runs(tx, run_ids[:1])] == run_ids[:1]
-        assert lanes.withdraw_runs(tx, run_ids[:1]) == []
-        assert {inbound.text for inbound in lanes.withdraw_reports(tx, one.id, "job_a")} == {"old", "older"}
+        assert [inbound.run_id for inbound in inbounds.withdraw_runs(tx, run_ids[:1])] == run_ids[:1]
+        assert inbounds.withdraw_runs(tx, run_ids[:1]) == []
+        assert {inbound.text for inbound in inbounds.withdraw_reports(tx, one.id, "job_a")} == {"old", "older"}
         opened = open_lane(tx, one.id, house)
         assert opened.turn.run_id == run_ids[1]
-        assert [inbound.text for inbound in lanes.withdraw_all(tx, one.id)] == ["another's"]
-        assert lanes.waiting(tx, one.id, 5) == []
-        assert len(lanes.waiting(tx, other.id, 5)) == 1
+        assert [inbound.text for inbound in inbounds.withdraw_all(tx, one.id)] == ["another's"]
+        assert inbounds.waiting(tx, one.id, 5) == []
+        assert len(inbounds.waiting(tx, other.id, 5)) == 1
 
     store.write_now(work)
 
@@ -254,12 +256,12 @@ def test_what_a_channel_brings_twice_is_found_again(store: Store) -> None:
         one, other = add_session(tx, "web:one"), add_session(tx, "web:other")
         first = put(tx, one, "hello", external_id="m1")
         put(tx, other, "hello", external_id="m1")
-        found = lanes.find_external(tx, one.id, "m1")
+        found = inbounds.find_external(tx, one.id, "m1")
         assert found is not None
         assert found.id == first
-        assert lanes.inbound_by_id(tx, first) == found
-        assert lanes.find_external(tx, one.id, "m2") is None
-        assert lanes.inbound_by_id(tx, "in_none") is None
+        assert inbounds.inbound_by_id(tx, first) == found
+        assert inbounds.find_external(tx, one.id, "m2") is None
+        assert inbounds.inbound_by_id(tx, "in_none") is None
 
     store.write_now(work)
 
@@ -270,10 +272,10 @@ def test_slots_go_to_users_with_the_fewest_running(store: Store) -> None:
         theirs = [add_session(tx, f"api:{n}", user_id="stranger") for n in range(2)]
         for session in (*mine, *theirs):
             put(tx, session, "x")
-        assert lanes.pick_machines(tx, 4, {}) == [mine[0].id, theirs[0].id, mine[1].id, theirs[1].id]
-        assert lanes.pick_machines(tx, 2, {OWNER: 2}) == [theirs[0].id, theirs[1].id]
-        assert lanes.pick_machines(tx, 5, {"stranger": 9}) == [*(one.id for one in mine), theirs[0].id]
-        assert lanes.pick_machines(tx, 2, {}, held=[mine[0].id, theirs[0].id]) == [mine[1].id, theirs[1].id]
+        assert picking.pick_machines(tx, 4, {}) == [mine[0].id, theirs[0].id, mine[1].id, theirs[1].id]
+        assert picking.pick_machines(tx, 2, {OWNER: 2}) == [theirs[0].id, theirs[1].id]
+        assert picking.pick_machines(tx, 5, {"stranger": 9}) == [*(one.id for one in mine), theirs[0].id]
+        assert picking.pick_machines(tx, 2, {}, held=[mine[0].id, theirs[0].id]) == [mine[1].id, theirs[1].id]
 
     store.write_now(work)
 

@@ -8,9 +8,9 @@ from homing.engine.scheduler import tick
 from homing.model.messages import NewMessage
 from homing.model.sessions import Session
 from homing.operations.desk import House
-from homing.store import Store, Tx, lanes, messages, sessions
+from homing.store import Store, Tx, inbounds, messages, sessions
 from homing.store import tables as t
-from homing.store.lanes import NewInbound
+from homing.store.inbounds import NewInbound
 from store.followers import Follower
 from store.scenes import add_job, add_session, claim, close_turn, do, open_lane, person_says, say
 
@@ -160,7 +160,7 @@ def test_in_a_shared_lane_a_note_of_another_chat_does_not_tell_a_turn_twice(stor
     def work(tx: Tx) -> None:
         lane = add_session(tx, "unified:default")
         one, other = add_session(tx, "web:one"), add_session(tx, "web:other")
-        lanes.enqueue(
+        inbounds.enqueue(
             tx,
             [
                 NewInbound(

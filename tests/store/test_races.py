@@ -30,7 +30,7 @@ from homing.operations.sessions import update_session
 from homing.operations.shapes.job_asks import AddJob, JobRef
 from homing.operations.shapes.session_asks import DeleteSession, SendMessage, UpdateSession
 from homing.settings import load
-from homing.store import Store, Tx, deliveries, jobs, lanes, memories, people, runs, sessions, upkeep
+from homing.store import Store, Tx, deliveries, inbounds, jobs, memories, people, picking, runs, sessions, turns, upkeep
 from homing.store import tables as t
 from homing.store.deliveries import NewOutbound
 from store.scenes import (
@@ -104,7 +104,7 @@ def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: 
 
         def work(store: Store, number: int) -> int:
             dice, done = random.Random(number), 0
-            while do(store, lanes.anything_waits):
+            while do(store, picking.glance).people:
                 wanted = [(lane_id, claim(f"worker_{number}")) for lane_id in dice.sample(lane_ids, 5)]
                 opened = [found for found in do(store, open_lanes, wanted, house) if isinstance(found, Opened)]
                 with guard:
@@ -144,7 +144,7 @@ def test_people_overtake_runs_at_the_head_of_a_lane(database: str, house: House)
         lane_id = stores[0].write_now(furnish)
 
         def work(store: Store, number: int) -> None:
-            while do(store, lanes.anything_waits):
+            while (seen := do(store, picking.glance)).people or seen.machines:
                 [found] = do(store, open_lanes, [(lane_id, claim(f"worker_{number}"))], house)
                 if isinstance(found, Opened):
                     assert do(store, close_turn, found, house) == "closed"
@@ -260,7 +260,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> Non
         def withdraw(tx: Tx, session_id: int, job_id: str, run_id: str) -> bool:
             jobs.lock(tx, [job_id])
             sessions.lock(tx, [session_id])
-            if not lanes.withdraw_runs(tx, [run_id]):
+            if not inbounds.withdraw_runs(tx, [run_id]):
                 return False
             rev = sessions.mark(tx, {session_id: 0})[session_id].rev
             runs.finish_runs(tx, [runs.Finished(run_id=run_id, state="skipped", reason="disabled", rev=rev)])
@@ -305,7 +305,7 @@ def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, house: H
             for one in open_turns:
                 turn_id = one.turn.id
                 if number == 0:
-                    if do(store, lanes.request_cancel, turn_id, "asked"):
+                    if do(store, turns.request_cancel, turn_id, "asked"):
                         accepted.add(turn_id)
                 else:
                     assert do(store, close_turn, one, house) == "closed"
@@ -616,7 +616,7 @@ def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database
                     store.write_now(lambda tx: delete_session(desk(tx, house), ask))
                     return
                 for _ in range(8):
-                    store.write_now(lambda tx: lanes.renew(tx, "worker", turn_ids, tx.now()))
+                    store.write_now(lambda tx: turns.renew(tx, "worker", turn_ids, tx.now()))
 
             race(stores, work)
         assert trouble.deadlocks == 0

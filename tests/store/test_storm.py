@@ -38,7 +38,7 @@ from homing.operations.shapes.job_asks import DisableJob, JobRef, SkipJob, Updat
 from homing.operations.shapes.run_asks import RunRef
 from homing.operations.shapes.session_asks import CancelTurn, DeleteSession, SendMessage
 from homing.settings import load
-from homing.store import Store, Tx, lanes, people
+from homing.store import Store, Tx, people, picking
 from homing.store import tables as t
 from homing.store.steps import Done
 from store.followers import Follower, newest
@@ -234,7 +234,9 @@ class Storm:
 
         room = Lanes(store=store, house=self.house, think=slowly)
         while not self.over.is_set():
-            wanted = await store.read(lambda tx: lanes.pick_people(tx, 4) + [i for i, _ in lanes.stale_lanes(tx, 4)])
+            wanted = await store.read(
+                lambda tx: picking.pick_people(tx, 4) + [i for i, _ in picking.stale_lanes(tx, 4)]
+            )
             worked = await asyncio.gather(
                 *(work_lane(room, lane_id, claim(f"zombie_{number}", seconds=0.15)) for lane_id in set(wanted))
             )

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 from homing.model.clock import SystemClock
 from homing.model.errors import Invalid, NotReady
 from homing.operations.desk import House
-from homing.store import LookAgain, Store, Tx, jobs, lanes, sessions
+from homing.store import LookAgain, Store, Tx, jobs, sessions, turns
 from homing.store import tables as t
 from homing.store.base import read_url
 from homing.testing import FakeClock
@@ -139,10 +139,10 @@ def test_locks_leave_references_alone_and_are_taken_in_order(store: Store, house
         jobs.lock(tx, ["job_fruit"])
         jobs.take_due(tx, tx.now(), 5)
         jobs.take_waking(tx, tx.now(), 5)
-        lanes.hold(tx, opened.turn.id, 1)
-        lanes.renew(tx, "worker_a", [opened.turn.id], tx.now())
-        lanes.hold_many(tx, {opened.turn.id: 1})
-        lanes.take_over(tx, session.id, "worker_b", tx.now())
+        turns.hold(tx, opened.turn.id, 1)
+        turns.renew(tx, "worker_a", [opened.turn.id], tx.now())
+        turns.hold_many(tx, {opened.turn.id: 1})
+        turns.take_over(tx, session.id, "worker_b", tx.now())
         event.remove(store.engine, "before_cursor_execute", note)
 
     store.write_now(work)

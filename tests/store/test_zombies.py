@@ -21,7 +21,7 @@ from homing.operations.desk import House
 from homing.operations.job_changes import update_job
 from homing.operations.removal import remove_job
 from homing.operations.shapes.job_asks import JobRef, UpdateJob
-from homing.store import Store, Tx, lanes, steps
+from homing.store import Store, Tx, steps, turns
 from homing.store import tables as t
 from homing.store.steps import Done
 from store.scenes import (
@@ -81,8 +81,8 @@ async def test_a_worker_that_lost_its_turn_writes_nothing(store: Store, house: H
         with pytest.raises(Lost):
             await write()
     assert do(store, close_turn, opened, house) == "lost"
-    assert not do(store, lanes.hand_back, opened.turn.id, opened.turn.fence)
-    assert not do(store, lanes.renew, "zombie", [opened.turn.id], do(store, lambda tx: tx.now()))
+    assert not do(store, turns.hand_back, opened.turn.id, opened.turn.fence)
+    assert not do(store, turns.renew, "zombie", [opened.turn.id], do(store, lambda tx: tx.now()))
     assert {table.name: rows(store, table) for table in t.metadata.sorted_tables} == before
 
 
@@ -238,7 +238,7 @@ async def test_renewing_closing_and_taking_over_many_turns_at_once_meet_in_one_o
             await asyncio.gather(
                 *(
                     stores[0].write(
-                        lambda tx, ids=turn_ids[::way]: lanes.renew(tx, "worker", ids, tx.now() - timedelta(seconds=1))
+                        lambda tx, ids=turn_ids[::way]: turns.renew(tx, "worker", ids, tx.now() - timedelta(seconds=1))
                     )
                     for way in (1, -1, 1)
                 ),
@@ -270,9 +270,9 @@ def test_a_turn_that_was_handed_back_is_not_bound_again_by_a_late_renewal(store:
         return open_lane(tx, session.id, house, claim("leaver", seconds=30))
 
     opened = store.write_now(work)
-    assert do(store, lanes.hand_back, opened.turn.id, opened.turn.fence)
+    assert do(store, turns.hand_back, opened.turn.id, opened.turn.fence)
     late = do(store, lambda tx: tx.now() + timedelta(seconds=30))
-    assert do(store, lanes.renew, "leaver", [opened.turn.id], late) == []
+    assert do(store, turns.renew, "leaver", [opened.turn.id], late) == []
     heir = do(store, open_lane, opened.turn.lane_id, house, claim("heir"))
     assert heir.taken_up
     assert (heir.turn.attempts, heir.turn.fence) == (1, 2)
@@ -280,7 +280,7 @@ def test_a_turn_that_was_handed_back_is_not_bound_again_by_a_late_renewal(store:
 
 async def test_a_turn_with_a_cancel_requested_is_closed_by_whoever_takes_it_up(store: Store, house: House) -> None:
     session, opened = begin(store, house)
-    do(store, lanes.request_cancel, opened.turn.id, "asked")
+    do(store, turns.request_cancel, opened.turn.id, "asked")
 
     async def think(_: Opened, __: Keeper) -> Thought:
         raise AssertionError("a cancelled turn is not run")

@@ -16,7 +16,7 @@ from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
 from homing.operations.desk import lane_of
 from homing.operations.firing import Firing, fire
-from homing.store import Store, Tx, jobs, lanes, people, runs, sessions, steps
+from homing.store import Store, Tx, inbounds, jobs, people, runs, sessions, steps, turns
 from homing.store import rows as r
 from homing.store import tables as t
 
@@ -72,11 +72,11 @@ class Ledger:
             lane_id = lane_of(tx, session, unified=self.unified)
             sessions.lock(tx, {session.id, lane_id})
             values: dict[str, Any] = {"address": key} | more
-            new = lanes.NewInbound(
+            new = inbounds.NewInbound(
                 session_id=session.id, lane_id=lane_id, user_id=session.user_id, source=source, text=text, line=line,
                 **values,
             )  # fmt: skip
-            return lanes.enqueue(tx, [new])[0]
+            return inbounds.enqueue(tx, [new])[0]
 
         return self.write(work)
 
@@ -129,8 +129,8 @@ class Ledger:
         def work(tx: Tx) -> bool:
             lane_id = lane_of(tx, session, unified=self.unified)
             sessions.lock(tx, {session.id, lane_id})
-            turn = lanes.open_turn_of(tx, lane_id)
-            return turn is not None and lanes.request_cancel(tx, turn.id, reason)
+            turn = turns.open_turn_of(tx, lane_id)
+            return turn is not None and turns.request_cancel(tx, turn.id, reason)
 
         return self.write(work)
 
@@ -158,7 +158,7 @@ class Ledger:
         return self.write(lambda tx: steps.kept(tx, turn_id))
 
     def inbound(self, inbound_id: str) -> Inbound:
-        found = self.write(lambda tx: lanes.inbound_by_id(tx, inbound_id))
+        found = self.write(lambda tx: inbounds.inbound_by_id(tx, inbound_id))
         assert found is not None
         return found
 
@@ -190,8 +190,8 @@ class Ledger:
         """Wait until so many turns have closed and none is open."""
 
         def closed() -> bool:
-            turns = self.turns(key)
-            return len(turns) >= count and all(turn.state == "closed" for turn in turns)
+            known = self.turns(key)
+            return len(known) >= count and all(turn.state == "closed" for turn in known)
 
         self.until(closed, f"{count} turns of {key} have closed", seconds=seconds)
         return self.turns(key)

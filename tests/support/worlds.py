@@ -19,8 +19,9 @@ from homing.operations.desk import Desk, House
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
 from homing.settings import Settings, load
-from homing.store import Store, Tx, jobs, lanes, people, runs, schema, sessions
-from homing.store.lanes import NewInbound, NewTurn
+from homing.store import Store, Tx, inbounds, jobs, lanes, people, runs, schema, sessions, turns
+from homing.store.inbounds import NewInbound
+from homing.store.turns import NewTurn
 from homing.testing import FakeClock, PostgresServer
 
 T = TypeVar("T")
@@ -81,13 +82,13 @@ class World:
                     session_id=session.id, lane_id=session.id, user_id=session.user_id, source="person",
                     text="Hello?", line="people", address=key,
                 )  # fmt: skip
-                lanes.enqueue(tx, [person])
+                inbounds.enqueue(tx, [person])
             [head] = lanes.take_heads(tx, [session.id])
             turn = NewTurn(
                 id=new_id("turn"), head=head, agent_id=session.agent_id, worker_id="tester", claimed_until=None,
                 deadline_at=None, model="offline", thinking=None, prompt="", policy={}, opening_seq=1,
             )  # fmt: skip
-            lanes.open_turns(tx, [turn])
+            turns.open_turns(tx, [turn])
             if head.inbound.run_id is not None:
                 prompt = dict.fromkeys(("b_prompt_id", "b_prompt_version", "b_prompt_sha256", "b_prompt"))
                 opened = {"b_id": head.inbound.run_id, "b_turn": turn.id, "b_seq": 1, "b_rev": 1, "b_variables": {}}

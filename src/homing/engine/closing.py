@@ -21,11 +21,12 @@ from homing.model.runs import RunState
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.desk import House, lane_of, unified_lanes
-from homing.store import Tx, deliveries, jobs, lanes, messages, runs, sessions
+from homing.store import Tx, deliveries, inbounds, jobs, messages, runs, sessions, turns
 from homing.store.deliveries import NewOutbound
-from homing.store.lanes import Closed, Held, NewInbound
+from homing.store.inbounds import NewInbound
 from homing.store.runs import Finished
 from homing.store.sessions import is_screen
+from homing.store.turns import Closed, Held
 
 Ended = Literal["closed", "lost"]
 _SUMMARY = 200
@@ -84,7 +85,7 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
         also={i for scene in scenes for i in (scene.session.id, scene.home.id)},
     )
     closing_seq = {scene.turn.id: seq for scene, seq in zip(written, seqs, strict=True)}
-    lanes.close_turns(tx, [_closed(scene, closing_seq.get(scene.turn.id)) for scene in scenes])
+    turns.close_turns(tx, [_closed(scene, closing_seq.get(scene.turn.id)) for scene in scenes])
     runs_finished = [
         Finished(
             run_id=scene.turn.run_id, state=_RUN_STATES[scene.thought.outcome], reason=scene.thought.reason,
@@ -135,7 +136,7 @@ def close_turns(tx: Tx, endings: Sequence[Ending], house: House) -> list[Ended]:
 
 def _lock(tx: Tx, endings: Sequence[Ending], house: House) -> list[_Scene]:
     # A zombie of this very process may ask beside the turn's owner: only the newest fence can be the right one.
-    turns = {ending.opened.turn.id: ending for ending in sorted(endings, key=lambda ending: ending.fence)}
+    newest = {ending.opened.turn.id: ending for ending in sorted(endings, key=lambda ending: ending.fence)}
     job_ids = {e.opened.turn.job_id for e in endings if e.opened.turn.job_id and e.opened.turn.run_id}
     jobs.lock(tx, job_ids)
     # A session never changes its parent, and a job never its session: both are known before the lock.
@@ -148,8 +149,8 @@ def _lock(tx: Tx, endings: Sequence[Ending], house: House) -> list[_Scene]:
         shared = set(unified_lanes(tx, owners).values())
     sessions.lock(tx, session_ids | shared)
     known = sessions.get_many(tx, session_ids)
-    held = lanes.hold_many(tx, {turn_id: ending.fence for turn_id, ending in turns.items()})
-    now_held = [(turns[turn_id], _as_found(turns[turn_id].opened.turn, found)) for turn_id, found in held.items()]
+    held = turns.hold_many(tx, {turn_id: ending.fence for turn_id, ending in newest.items()})
+    now_held = [(newest[turn_id], _as_found(newest[turn_id].opened.turn, found)) for turn_id, found in held.items()]
     decided = [(ending, turn, _decide(turn, ending.thought)) for ending, turn in now_held]
     odd = {
         turn.job_id for ending, turn, thought in decided if ending.opened.parent_id is not None or not _plain(thought)
@@ -287,9 +288,9 @@ def _report(tx: Tx, scene: _Scene, house: House) -> None:
     if not job.continues:
         _lay_in(tx, parent, lane_id, scene, text, meta, kind="report")
         return
-    replaced = lanes.withdraw_reports(tx, parent.id, job.id)
+    replaced = inbounds.withdraw_reports(tx, parent.id, job.id)
     count = 1 + sum(int(str(old.meta.get("count", 1))) for old in replaced)
-    lanes.enqueue(
+    inbounds.enqueue(
         tx,
         [
             NewInbound(

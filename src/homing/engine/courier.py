@@ -14,7 +14,7 @@ from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
 from homing.operations.desk import House, lane_of
 from homing.operations.shapes.message import message_shape
-from homing.store import Store, Tx, deliveries, lanes, messages, people, sessions
+from homing.store import Store, Tx, deliveries, inbounds, messages, people, sessions
 from homing.store.bell import Ear
 
 log = structlog.get_logger(__name__)
@@ -199,10 +199,10 @@ def _tell_agent(tx: Tx, session: Session, lane_id: int, delivery: Delivery) -> N
     """Lay a note into the lane: it wakes nobody, holds no word of the receiver's, and there is one an address."""
     count = deliveries.replace_note(tx, session.id, delivery.address) + 1
     what = "A message" if count == 1 else f"{count} messages"
-    lanes.enqueue(
+    inbounds.enqueue(
         tx,
         [
-            lanes.NewInbound(
+            inbounds.NewInbound(
                 session_id=session.id,
                 lane_id=lane_id,
                 user_id=session.user_id,

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from homing.model.ids import new_id
 from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, DueJob, Stretch, Verdict
 from homing.operations.desk import House
-from homing.store import Tx, jobs, lanes, people, sessions
+from homing.store import Tx, inbounds, jobs, people, sessions
 
 KEY = "heartbeat"
 MESSAGE = (
@@ -33,7 +33,7 @@ def hold_heartbeats(tx: Tx, decided: Sequence[Decided], house: House) -> list[De
     beats = {one.job.session_id for one in decided if one.job.kind == "system"}
     if not beats:
         return list(decided)
-    waiting = lanes.with_notes(tx, beats)
+    waiting = inbounds.with_notes(tx, beats)
     return [_held(one, tx.now(), house) if _idle(one, waiting, tx.now(), house) else one for one in decided]
 
 

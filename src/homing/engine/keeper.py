@@ -10,7 +10,7 @@ from homing.engine.opening import Opened
 from homing.model.errors import Lost
 from homing.model.messages import NewMessage
 from homing.model.turns import Step, may_inject
-from homing.store import Store, Tx, lanes, sessions, steps
+from homing.store import Store, Tx, inbounds, sessions, steps, turns
 from homing.store.steps import Done
 
 QUIET = "nothing_to_report"
@@ -126,7 +126,7 @@ class Keeper:
             return ()
 
         def look(tx: Tx) -> bool:
-            return any(may_inject(inbound, turn) for inbound in lanes.injectable(tx, turn))
+            return any(may_inject(inbound, turn) for inbound in inbounds.injectable(tx, turn))
 
         if not await self._store.read(look):
             return ()
@@ -136,8 +136,8 @@ class Keeper:
             self._hold(tx)
             taken = [
                 inbound
-                for inbound in lanes.injectable(tx, turn)
-                if may_inject(inbound, turn) and lanes.take_into(tx, turn, inbound)
+                for inbound in inbounds.injectable(tx, turn)
+                if may_inject(inbound, turn) and inbounds.take_into(tx, turn, inbound)
             ]
             sessions.say(
                 tx,
@@ -177,7 +177,7 @@ class Keeper:
     def _hold(self, tx: Tx) -> None:
         if self.claim.reason == "lost":
             raise Lost(f"{self.turn_id} is not mine any more")
-        lanes.hold(tx, self.turn_id, self.opened.turn.fence)
+        turns.hold(tx, self.turn_id, self.opened.turn.fence)
 
     def _next(self) -> int:
         self._n += 1

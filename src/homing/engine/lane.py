@@ -22,7 +22,7 @@ from homing.engine.together import Together
 from homing.model.errors import Failed, Lost, NotReady
 from homing.model.turns import MAX_ATTEMPTS, Step
 from homing.operations.desk import House
-from homing.store import Store, lanes, steps
+from homing.store import Store, steps, turns
 
 # From a turn's opening to its first model call: reading, opening tools. Queueing does not count, nor does a summary.
 SETUP_SECONDS = 60.0
@@ -131,7 +131,7 @@ async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
             early = room.setup_seconds if claim.doing == SETTING_UP else None
             return thoughts.timed_out(opened.turn, claim.doing, at_most=early)
         case "cancel":
-            turn = await room.store.read(lambda tx: lanes.get_turn(tx, opened.turn.id))
+            turn = await room.store.read(lambda tx: turns.get_turn(tx, opened.turn.id))
             return thoughts.cancelled(turn or opened.turn)
         case _:
             return None
@@ -140,7 +140,7 @@ async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
 async def _leave(room: Lanes, opened: Opened, claim: Claim) -> Worked:
     """Hand the turn back at a graceful stop; a lost one is another's already."""
     if claim.reason == "leave":
-        await room.store.write(lambda tx: lanes.hand_back(tx, opened.turn.id, opened.turn.fence))
+        await room.store.write(lambda tx: turns.hand_back(tx, opened.turn.id, opened.turn.fence))
     return "held"
 
 

@@ -15,7 +15,7 @@ from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
 from homing.operations.desk import House
-from homing.store import Tx, jobs, lanes, people, runs, sessions
+from homing.store import Tx, inbounds, jobs, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
 from homing.store.runs import Task
 
@@ -90,16 +90,16 @@ def _busy(tx: Tx, lane_ids: list[int]) -> set[int]:
 
 
 def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None:
-    turn = lanes.take_over(tx, lane_id, claim.worker_id, _until(claim, now))
+    turn = turns.take_over(tx, lane_id, claim.worker_id, _until(claim, now))
     if turn is None:
         return None
     return _read_opened(tx, turn, now)
 
 
 def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
-    opening = lanes.opening_of(tx, turn)
+    opening = turns.opening_of(tx, turn)
     session = sessions.get(tx, turn.session_id)
-    notes = [inbound.text for inbound in lanes.inbound_of_turn(tx, turn.id) if inbound.line == "note"]
+    notes = [inbound.text for inbound in inbounds.inbound_of_turn(tx, turn.id) if inbound.line == "note"]
     # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
     return Opened(
         turn=turn,
@@ -127,11 +127,11 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
         also={plan.task.session_id for plan in plans if plan.task is not None},
     )
     last = 0
-    new_turns: list[lanes.NewTurn] = []
+    new_turns: list[turns.NewTurn] = []
     for plan in plans:
         last += len(plan.messages)
         new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], house, now, seqs[last - 1]))
-    lanes.open_turns(tx, new_turns)
+    turns.open_turns(tx, new_turns)
     runs.open_runs(
         tx,
         [
@@ -264,12 +264,12 @@ def _note_message(note: Inbound, turn_id: str) -> NewMessage:
     )  # fmt: skip
 
 
-def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> lanes.NewTurn:
+def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> turns.NewTurn:
     task, inbound = plan.task, plan.head.inbound
     ceiling = task.timeout_seconds if task else house.settings.turn_seconds
     notes = [note.text for note in plan.head.notes]
     body = plan.rendered.text if plan.rendered else inbound.text
-    return lanes.NewTurn(
+    return turns.NewTurn(
         id=plan.turn_id,
         head=plan.head,
         agent_id=plan.agent.id,
@@ -296,7 +296,7 @@ def _policy(task: Task) -> dict[str, object]:
     }
 
 
-def _opened(plan: _Plan, new: lanes.NewTurn, now: datetime) -> Opened:
+def _opened(plan: _Plan, new: turns.NewTurn, now: datetime) -> Opened:
     inbound = plan.head.inbound
     turn = Turn(
         id=new.id, lane_id=inbound.lane_id, session_id=inbound.session_id, user_id=inbound.user_id,

@@ -13,9 +13,9 @@ from homing.model.messages import NewMessage
 from homing.model.runs import Trigger, isolated_key, run_id
 from homing.model.sessions import Session
 from homing.operations.desk import unified_lanes
-from homing.store import Tx, deliveries, jobs, lanes, runs, sessions
+from homing.store import Tx, deliveries, inbounds, jobs, runs, sessions
 from homing.store.deliveries import NewOutbound
-from homing.store.lanes import NewInbound
+from homing.store.inbounds import NewInbound
 from homing.store.runs import Finished, NewRun
 
 SUMMARY = 200
@@ -71,8 +71,8 @@ def fire(tx: Tx, firings: Sequence[Firing], *, unified: bool, also: Collection[i
     _owe(tx, told, seqs, revs)
     events = [f for f in living if f.job.payload_kind == "system_event"]
     turns = [f for f in living if f.job.payload_kind == "agent_turn"]
-    lanes.enqueue(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns])
-    lanes.enqueue(tx, _event_inbounds(tx, events, lane_ids))
+    inbounds.enqueue(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns])
+    inbounds.enqueue(tx, _event_inbounds(tx, events, lane_ids))
     _finish(tx, told, dict(zip((f.run_id for f in told), seqs, strict=True)), revs)
     _finish(tx, events, {}, revs)
     return Fired(run_ids=fresh, revs=revs)

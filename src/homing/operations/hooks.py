@@ -16,8 +16,8 @@ from homing.operations.shapes.session_asks import (
     RemoveHook,
     SessionRef,
 )
-from homing.store import lanes, people, sessions
-from homing.store.lanes import NewInbound
+from homing.store import inbounds, people, sessions
+from homing.store.inbounds import NewInbound
 from homing.store.people import Hook
 
 
@@ -55,10 +55,10 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
     if sessions.get(desk.tx, session.id).deleted_at is not None:
         raise NotFound("There is no such hook.")
     external_id = f"{hook.id}:{ask.external_id}" if ask.external_id else None
-    known = lanes.find_external(desk.tx, session.id, external_id) if external_id else None
+    known = inbounds.find_external(desk.tx, session.id, external_id) if external_id else None
     if known is not None:
         return CalledShape(inbound_id=known.id)
-    [inbound_id] = lanes.enqueue(
+    [inbound_id] = inbounds.enqueue(
         desk.tx,
         [
             NewInbound(

@@ -18,8 +18,8 @@ from homing.operations.shapes.session_asks import (
     SentShape,
 )
 from homing.operations.views import show_messages
-from homing.store import lanes, messages, sessions
-from homing.store.lanes import NewInbound
+from homing.store import inbounds, messages, sessions, turns
+from homing.store.inbounds import NewInbound
 
 
 def send_message(desk: Desk, ask: SendMessage) -> SentShape:
@@ -31,8 +31,8 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
     sessions.lock(desk.tx, [session.id, lane_id])
     # Deleted between our look and our lock: then there is none.
     session = desk.again(session)
-    waits = any(inbound.line == "people" for inbound in lanes.waiting(desk.tx, lane_id, 1))
-    [inbound_id] = lanes.enqueue(
+    waits = any(inbound.line == "people" for inbound in inbounds.waiting(desk.tx, lane_id, 1))
+    [inbound_id] = inbounds.enqueue(
         desk.tx,
         [
             NewInbound(
@@ -53,8 +53,8 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
 
 
 def _will(desk: Desk, lane_id: int, inbound_id: str, *, waits: bool) -> Literal["start", "inject", "queue"]:
-    turn = lanes.open_turn_of(desk.tx, lane_id)
-    inbound = lanes.inbound_by_id(desk.tx, inbound_id)
+    turn = turns.open_turn_of(desk.tx, lane_id)
+    inbound = inbounds.inbound_by_id(desk.tx, inbound_id)
     assert inbound is not None
     if turn is None:
         return "queue" if waits else "start"
@@ -101,8 +101,8 @@ def cancel_turn(desk: Desk, ask: CancelTurn) -> CancelledShape:
     session = desk.session(ask.session_key)
     lane_ids = {session.id} | sessions.unified_of(desk.tx, [session.user_id])
     sessions.lock(desk.tx, lane_ids)
-    turns = [turn for turn in lanes.open_turns_of(desk.tx, lane_ids).values() if turn.session_id == session.id]
-    if not turns or (ask.turn_id is not None and turns[0].id != ask.turn_id):
+    mine = [turn for turn in turns.open_turns_of(desk.tx, lane_ids).values() if turn.session_id == session.id]
+    if not mine or (ask.turn_id is not None and mine[0].id != ask.turn_id):
         return CancelledShape(cancelled=False, turn_id=ask.turn_id)
-    lanes.request_cancel(desk.tx, turns[0].id, "asked")
-    return CancelledShape(cancelled=True, turn_id=turns[0].id)
+    turns.request_cancel(desk.tx, mine[0].id, "asked")
+    return CancelledShape(cancelled=True, turn_id=mine[0].id)

@@ -9,7 +9,7 @@ from homing.operations.reach import hold_job
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.views import show_job
-from homing.store import Tx, jobs, lanes, runs, sessions
+from homing.store import Tx, inbounds, jobs, runs, sessions, turns
 from homing.store.runs import Finished
 
 
@@ -22,7 +22,7 @@ def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
     """Remove a locked job. The very turn that asks for it may finish."""
     spared = desk.caller.turn.id if desk.caller.turn else ""
     running = withdraw_runs(desk.tx, [job.id], reason="removed")
-    lanes.request_cancels(desk.tx, running - {spared}, "removed")
+    turns.request_cancels(desk.tx, running - {spared}, "removed")
     sessions.lock(desk.tx, [job.session_id])
     rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
     undo = {"change": "removed", "revision": job.revision + 1, "before": frozen(columns_of(job))}
@@ -50,7 +50,7 @@ def withdraw_runs(tx: Tx, job_ids: Collection[str], *, reason: str, also: Collec
     # Read again under the locks: a queued one may have opened meanwhile.
     active = runs.active_runs(tx, job_ids)
     queued = [run.id for run in active.values() if run.state == "queued"]
-    withdrawn = {inbound.run_id for inbound in lanes.withdraw_runs(tx, queued)} if queued else set[str | None]()
+    withdrawn = {inbound.run_id for inbound in inbounds.withdraw_runs(tx, queued)} if queued else set[str | None]()
     gone = [run for run in active.values() if run.id in withdrawn]
     if gone:
         marks = sessions.mark(tx, dict.fromkeys({run.session_id for run in gone}, 0))

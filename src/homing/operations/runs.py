@@ -14,7 +14,7 @@ from homing.operations.shapes.job_asks import JobRef
 from homing.operations.shapes.run import RunRow, RunShape
 from homing.operations.shapes.run_asks import ListRuns, RunRef
 from homing.operations.views import show_run, show_runs
-from homing.store import jobs, lanes, runs, sessions
+from homing.store import inbounds, jobs, run_lists, runs, sessions, turns
 from homing.store.runs import Finished
 
 
@@ -70,7 +70,7 @@ def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
         see_job(desk, ask.job_id, gone=True)
     session = desk.session(ask.session_key) if ask.session_key else None
     tz = desk.zone(session)
-    found = runs.listed(
+    found = run_lists.listed(
         desk.tx,
         user_id=desk.caller.user_id,
         job_id=ask.job_id,
@@ -83,7 +83,7 @@ def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
     )
     more = len(found) > ask.limit
     page = found[: ask.limit]
-    following = cursors.encode_in("runs", runs.number_of(desk.tx, page[-1].id)) if more else None
+    following = cursors.encode_in("runs", run_lists.number_of(desk.tx, page[-1].id)) if more else None
     return Page(items=show_runs(desk, page), next_cursor=following)
 
 
@@ -99,12 +99,12 @@ def cancel_run(desk: Desk, ask: RunRef) -> RunShape:
     jobs.lock(desk.tx, [see.job_id])
     sessions.lock(desk.tx, [see.session_id, see.lane_id])
     run = see_run(desk, ask.run_id)
-    if run.state == "queued" and lanes.withdraw_runs(desk.tx, [run.id]):
+    if run.state == "queued" and inbounds.withdraw_runs(desk.tx, [run.id]):
         rev = sessions.mark(desk.tx, {run.session_id: 0})[run.session_id].rev
         runs.finish_runs(desk.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
         _after_cancel(desk, run, rev)
     elif run.state == "running" and run.turn_id is not None:
-        lanes.request_cancel(desk.tx, run.turn_id, "asked")
+        turns.request_cancel(desk.tx, run.turn_id, "asked")
     else:
         raise Conflict(f"This run is over: {run.state}. Only a queued or running one can be cancelled.")
     return show_run(desk, see_run(desk, run.id))

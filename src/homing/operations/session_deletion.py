@@ -5,7 +5,7 @@ from homing.model.jobs import Job
 from homing.operations.desk import Desk
 from homing.operations.removal import withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
-from homing.store import LookAgain, jobs, lanes, sessions
+from homing.store import LookAgain, inbounds, jobs, sessions, turns
 
 
 def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
@@ -22,9 +22,9 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
     desk.again(session)
-    lanes.withdraw_all(tx, session.id)
-    running |= {turn.id for turn in lanes.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
-    lanes.request_cancels(tx, running, "session_deleted")
+    inbounds.withdraw_all(tx, session.id)
+    running |= {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
+    turns.request_cancels(tx, running, "session_deleted")
     rev = sessions.mark(tx, {session.id: 0})[session.id].rev
     jobs.remove_bound(tx, session.id, rev=rev)
     sessions.delete(tx, session.id)

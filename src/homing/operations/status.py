@@ -13,7 +13,7 @@ from homing.operations.shapes.people_asks import (
     SchedulerShape,
     StatusShape,
 )
-from homing.store import deliveries, job_lists, jobs, runs, upkeep
+from homing.store import deliveries, job_lists, jobs, run_lists, upkeep
 from homing.store.upkeep import Worker
 
 ALIVE = timedelta(seconds=90)
@@ -37,7 +37,7 @@ def get_status(desk: Desk, ask: Nothing) -> StatusShape:
             next_wake_at=utc(_next_wake(desk, workers)),
         ),
         jobs=JobCounts(**job_lists.count_by_status(desk.tx, user_id)),
-        runs=RunCounts(**runs.count_active(desk.tx, user_id)),
+        runs=RunCounts(**run_lists.count_active(desk.tx, user_id)),
         deliveries=DeliveryCounts(**deliveries.count_by_state(desk.tx, user_id)),
     )
 

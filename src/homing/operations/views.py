@@ -12,7 +12,19 @@ from homing.operations.shapes.job import JobShape, job_shape
 from homing.operations.shapes.message import MessageShape, message_shape
 from homing.operations.shapes.run import RunRow, RunShape, WaitingFor, run_row, run_shape
 from homing.operations.shapes.session import SessionShape, session_shape
-from homing.store import deliveries, job_lists, lanes, messages, people, runs, sessions, steps
+from homing.store import (
+    deliveries,
+    inbounds,
+    job_lists,
+    lanes,
+    messages,
+    people,
+    run_lists,
+    runs,
+    sessions,
+    steps,
+    turns,
+)
 
 SHOWN_IN_LANE = 20
 
@@ -23,7 +35,7 @@ def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) ->
     active = runs.active_runs(desk.tx, ids) if ids else {}
     ran = [job.id for job in found if job.last_run_id is not None]
     undelivered = job_lists.undelivered(desk.tx, ran) if ran else set[str]()
-    last = runs.recent(desk.tx, ids, recent) if recent else {}
+    last = run_lists.recent(desk.tx, ids, recent) if recent else {}
     shapes: list[JobShape] = []
     for job in found:
         run = active.get(job.id)
@@ -51,14 +63,14 @@ def show_job(desk: Desk, job: Job, *, deduped: bool = False, warnings: Sequence[
 def show_runs(desk: Desk, found: Sequence[Run]) -> list[RunRow]:
     """Show runs as lists do."""
     waiting = _waiting_for(desk, found)
-    carried = runs.deliveries_of(desk.tx, [run.id for run in found]) if found else {}
+    carried = run_lists.deliveries_of(desk.tx, [run.id for run in found]) if found else {}
     return [run_row(run, waiting_for=waiting.get(run.id), deliveries=carried.get(run.id, ())) for run in found]
 
 
 def show_run(desk: Desk, run: Run) -> RunShape:
     """Show one run whole, with prompt and steps."""
     kept = steps.kept(desk.tx, run.turn_id) if run.turn_id else []
-    carried = runs.deliveries_of(desk.tx, [run.id])
+    carried = run_lists.deliveries_of(desk.tx, [run.id])
     waiting_for = _waiting_for(desk, [run]).get(run.id)
     return run_shape(run, waiting_for=waiting_for, deliveries=carried.get(run.id, ()), steps=kept)
 
@@ -91,9 +103,9 @@ def show_sessions(desk: Desk, found: Sequence[Session]) -> list[SessionShape]:
     tx = desk.tx
     ids = [session.id for session in found]
     lane_ids = set(ids) | sessions.unified_of(tx, {session.user_id for session in found})
-    open_turns = lanes.open_turns_of(tx, lane_ids)
-    waiting = lanes.waiting_of(tx, lane_ids, ids, SHOWN_IN_LANE)
-    sizes = lanes.waiting_sizes(tx, lane_ids, ids)
+    open_turns = turns.open_turns_of(tx, lane_ids)
+    waiting = inbounds.waiting_of(tx, lane_ids, ids, SHOWN_IN_LANE)
+    sizes = inbounds.waiting_sizes(tx, lane_ids, ids)
     addresses = sessions.addresses(tx, ids)
     automations = job_lists.count_bound(tx, ids)
     last = messages.last_of(tx, ids)

@@ -16,7 +16,7 @@ from homing.operations.shapes.job_asks import WhyJob
 from homing.operations.shapes.run_asks import ExplainedRun, WhyShape
 from homing.operations.status import ALIVE
 from homing.operations.views import show_runs
-from homing.store import runs, upkeep
+from homing.store import run_lists, upkeep
 
 _LAST = 5
 _SKIPPED = {
@@ -49,10 +49,10 @@ def why_job(desk: Desk, ask: WhyJob) -> WhyShape:
     tz = job.timing.schedule.tz
     if ask.at:
         at = read_instant(ask.at, field="at", now=desk.now, tz=tz)
-        found = runs.covering(desk.tx, job.id, at, ON_TIME)
+        found = run_lists.covering(desk.tx, job.id, at, ON_TIME)
         sentences = [_sentence(desk, run) for run in found] or _no_run(desk, job, at)
     else:
-        found = runs.listed(desk.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
+        found = run_lists.listed(desk.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
         sentences = [*_state(desk, job), *_overdue(desk, job)]
         sentences += [_sentence(desk, run) for run in found[:1]] or ["It has not run yet."]
     return WhyShape(

@@ -13,7 +13,7 @@ from homing.model.people import Caller
 from homing.model.sessions import Session
 from homing.operations.desk import House
 from homing.operations.shapes.base import utc
-from homing.store import Store, Tx, lanes, sessions
+from homing.store import Store, Tx, sessions, turns
 from homing.store.bell import Ear
 from homing.web.changes import Looks, Place
 from homing.web.live import Board
@@ -175,9 +175,9 @@ def _spelled(noun: str, data: dict[str, Any]) -> bytes:
 
 def _standing(tx: Tx, session_id: int) -> tuple[Session, list[str], str]:
     session = sessions.get(tx, session_id)
-    return session, lanes.open_turn_ids(tx, session.user_id, session_id=session_id), str(utc(tx.now()))
+    return session, turns.open_turn_ids(tx, session.user_id, session_id=session_id), str(utc(tx.now()))
 
 
 def _standings(tx: Tx, user_id: str) -> tuple[dict[int, Place], list[str], str]:
     places = {session_id: Place(rev=rev) for session_id, rev in sessions.revs_of(tx, user_id).items()}
-    return places, lanes.open_turn_ids(tx, user_id), str(utc(tx.now()))
+    return places, turns.open_turn_ids(tx, user_id), str(utc(tx.now()))

@@ -12,7 +12,7 @@ from homing.operations.desk import Desk
 from homing.operations.shapes.base import Answer, Ask, read
 from homing.operations.shapes.message import MessageShape
 from homing.operations.views import show_messages
-from homing.store import Tx, lanes, messages
+from homing.store import Tx, inbounds, messages, turns
 from homing.web.answering import Made, bodied, let_in, make, queried
 from homing.web.door import FrontDoor
 from homing.web.routes import SEND
@@ -67,7 +67,7 @@ async def closed(door: FrontDoor, caller: Caller, inbound_id: str, seconds: floa
 
 def _look(desk: Desk, inbound_id: str) -> tuple[Inbound, AnsweredShape | None]:
     inbound = _inbound(desk.tx, inbound_id)
-    turn = lanes.get_turn(desk.tx, inbound.turn_id) if inbound.turn_id else None
+    turn = turns.get_turn(desk.tx, inbound.turn_id) if inbound.turn_id else None
     if turn is None or turn.outcome is None:
         return inbound, None
     closing = messages.get(desk.tx, turn.session_id, turn.closing_seq) if turn.closing_seq is not None else None
@@ -76,6 +76,6 @@ def _look(desk: Desk, inbound_id: str) -> tuple[Inbound, AnsweredShape | None]:
 
 
 def _inbound(tx: Tx, inbound_id: str) -> Inbound:
-    inbound = lanes.inbound_by_id(tx, inbound_id)
+    inbound = inbounds.inbound_by_id(tx, inbound_id)
     assert inbound is not None, "an inbound is kept as long as its session"
     return inbound

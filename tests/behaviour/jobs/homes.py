@@ -15,7 +15,7 @@ from homing.model.jobs import Job
 from homing.model.messages import Message
 from homing.model.runs import Run
 from homing.operations.shapes.job import JobShape
-from homing.store import Store, Tx, jobs, messages, runs
+from homing.store import Store, Tx, jobs, messages, run_lists
 from homing.store import tables as t
 from homing.testing import FakeClock, WireMessage
 from homing.testing.scripted import wire_messages
@@ -97,7 +97,7 @@ class Home(Room):
 
     def runs(self, job_id: str) -> list[Run]:
         """Read a job's runs in the order of their writing."""
-        found = self.ledger.write(lambda tx: runs.listed(tx, user_id=None, job_id=job_id, limit=200))
+        found = self.ledger.write(lambda tx: run_lists.listed(tx, user_id=None, job_id=job_id, limit=200))
         return list(reversed(found))
 
     def only_run(self, job_id: str) -> Run:

@@ -9,7 +9,7 @@ from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.shapes.people_asks import AddMemory
-from homing.store import lanes
+from homing.store import inbounds
 from homing.store import tables as t
 from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
@@ -118,7 +118,7 @@ async def test_a_report_waits_for_idle_holds_no_slot_and_is_replaced_by_the_newe
         run = home.runs(job_id)[-1]
         assert await home.work(f"cron:{run.id}") == "more"
     session = home.ledger.session()
-    [waiting] = home.ledger.write(lambda tx: lanes.waiting(tx, session.id, 9))
+    [waiting] = home.ledger.write(lambda tx: inbounds.waiting(tx, session.id, 9))
     assert (waiting.source, waiting.text, waiting.meta["count"]) == ("report", "third", 3)
     assert home.ends(job_id) == [("ok", None)] * 3
     home.model.release()

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from homing.engine.opening import Opened
 from homing.engine.runner import pick
-from homing.store import Store, Tx, lanes, people, sessions
+from homing.store import Store, Tx, inbounds, people, picking, sessions
 from homing.store import tables as t
 from support.rooms import Room
 
@@ -87,7 +87,7 @@ async def test_with_one_slot_runs_go_in_the_order_of_their_arrival_whoever_they_
 
 
 async def test_nobody_starves_behind_very_many_who_always_have_something_waiting(room: Room) -> None:
-    names = [f"u{number:02}" for number in range(lanes.USERS + 6)]
+    names = [f"u{number:02}" for number in range(picking.USERS + 6)]
 
     def fill(tx: Tx) -> int:
         lane_id = 0
@@ -95,10 +95,10 @@ async def test_nobody_starves_behind_very_many_who_always_have_something_waiting
             people.add_user(tx, name, role="user")
             session = sessions.add(tx, key=f"web:{number}", user_id=name, agent_id="main")
             assert session is not None
-            new = lanes.NewInbound(
+            new = inbounds.NewInbound(
                 session_id=session.id, lane_id=session.id, user_id=name, source="hook", text="look", line="machines"
             )
-            lanes.enqueue(tx, [new])
+            inbounds.enqueue(tx, [new])
             lane_id = session.id if name == "zoe" else lane_id
         return lane_id
 
@@ -110,12 +110,12 @@ async def test_nobody_starves_behind_very_many_who_always_have_something_waiting
         while zoe not in served:
             picked = pick(tx, 0, 1, [], after)
             served += picked.machines
-            lanes.withdraw(tx, t.inbound.c.lane_id.in_(picked.machines))
+            inbounds.withdraw(tx, t.inbound.c.lane_id.in_(picked.machines))
             after = picked.after
         return served
 
     # There is a second round for everybody else: it may not come before her first.
-    assert len(room.ledger.write(look)) <= len(names) + lanes.USERS
+    assert len(room.ledger.write(look)) <= len(names) + picking.USERS
 
 
 async def test_a_person_overtakes_runs_that_wait_in_the_same_lane(room: Room) -> None:

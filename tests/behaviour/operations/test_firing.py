@@ -11,7 +11,7 @@ from homing.model.jobs import DueJob, Timing
 from homing.model.runs import epoch_ms
 from homing.model.schedules import At
 from homing.operations.firing import Fired, Firing, fire
-from homing.store import Tx, jobs, lanes, messages, runs, sessions
+from homing.store import Tx, inbounds, jobs, messages, runs, sessions
 from homing.store import tables as t
 from support.worlds import World
 
@@ -56,7 +56,7 @@ def test_a_due_turn_waits_in_its_sessions_lane(world: World) -> None:
     assert run is not None
     assert (run.state, run.trigger, run.lateness_ms, run.session_key) == ("queued", "timer", 12, "web:abc")
     assert run.rev == fired.revs[job.session_id] == world.write(lambda tx: sessions.get(tx, job.session_id)).rev
-    [inbound] = world.write(lambda tx: lanes.waiting(tx, job.session_id, 10))
+    [inbound] = world.write(lambda tx: inbounds.waiting(tx, job.session_id, 10))
     assert (inbound.source, inbound.line, inbound.run_id, inbound.text) == ("run", "machines", run_id, "do fruit")
 
 

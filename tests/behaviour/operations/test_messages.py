@@ -11,7 +11,7 @@ from homing.operations.messages import cancel_turn, list_messages, send_message
 from homing.operations.sessions import get_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.session_asks import CancelTurn, ListMessages, SendMessage, SessionRef
-from homing.store import Tx, lanes, sessions
+from homing.store import Tx, inbounds, sessions, turns
 from homing.store import tables as t
 from support.asking import add, field_codes, refused, session
 from support.worlds import STRANGER, World
@@ -24,7 +24,7 @@ def send(world: World, text: str = "hello", **given: Any):
 def test_a_first_message_makes_the_session_and_will_start_a_turn(world: World) -> None:
     sent = send(world)
     assert (sent.session_key, sent.will) == ("web:abc", "start")
-    inbound = world.write(lambda tx: lanes.inbound_by_id(tx, sent.inbound_id))
+    inbound = world.write(lambda tx: inbounds.inbound_by_id(tx, sent.inbound_id))
     assert inbound is not None
     assert (inbound.source, inbound.line, inbound.mode, inbound.address) == ("person", "people", "inject", "web:abc")
     assert (inbound.sender_id, inbound.text) == ("default", "hello")
@@ -127,6 +127,6 @@ def test_the_open_turn_is_asked_to_stop(world: World) -> None:
     assert world.ask(cancel_turn, CancelTurn(session_key="web:abc", turn_id="turn_other")).cancelled is False
     done = world.ask(cancel_turn, CancelTurn(session_key="web:abc", turn_id=turn_id))
     assert done.plain() == {"cancelled": True, "turn_id": turn_id}
-    turn = world.write(lambda tx: lanes.get_turn(tx, turn_id))
+    turn = world.write(lambda tx: turns.get_turn(tx, turn_id))
     assert turn is not None
     assert turn.cancel_reason == "asked"

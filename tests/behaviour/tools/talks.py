@@ -12,8 +12,8 @@ from homing.model.jobs import Job
 from homing.model.messages import Message
 from homing.model.people import OWNER
 from homing.model.sessions import Session
-from homing.store import Tx, jobs, lanes, messages, sessions
-from homing.store.lanes import NewInbound
+from homing.store import Tx, inbounds, jobs, messages, sessions
+from homing.store.inbounds import NewInbound
 from homing.tools.toolbox import toolbox
 from support.worlds import World
 
@@ -47,7 +47,7 @@ class Talk:
     async def closing(self, text: str) -> Message:
         def enter(tx: Tx) -> None:
             sessions.lock(tx, [self.session.id])
-            lanes.enqueue(tx, [self._inbound(text)])
+            inbounds.enqueue(tx, [self._inbound(text)])
 
         before = len(self.messages())
         await self.world.store.write(enter)

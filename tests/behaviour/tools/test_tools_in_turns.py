@@ -3,7 +3,7 @@
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.model.runs import Run
 from homing.model.turns import Step
-from homing.store import runs, steps
+from homing.store import run_lists, steps
 from homing.testing import ScriptedModel, scripted_model, tool_call
 
 ADD = {"action": "add", "when": "every day at 9", "message": "look for fruit", "name": "fruit watch"}
@@ -24,7 +24,7 @@ def tool_steps(talk: Talk) -> list[Step]:
 def only_run(talk: Talk) -> Run:
     """Read the one run of the conversation's first job."""
     job = talk.jobs()[0]
-    [run] = talk.world.write(lambda tx: runs.listed(tx, user_id=job.user_id, job_id=job.id, limit=9))
+    [run] = talk.world.write(lambda tx: run_lists.listed(tx, user_id=job.user_id, job_id=job.id, limit=9))
     return run
 
 

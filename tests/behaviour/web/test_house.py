@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from homing.store import Tx, lanes, upkeep
+from homing.store import Tx, inbounds, upkeep
 from homing.store import tables as t
-from homing.store.lanes import NewInbound
+from homing.store.inbounds import NewInbound
 from homing.web.page import Page
 from support.asking import add, session
 from support.site import COOKIE, OWNER_TOKEN, STRANGER_TOKEN, Site, kill, open_site, owe, problem
@@ -95,7 +95,7 @@ def _close_a_turn(world: World) -> None:
     def work(tx: Tx) -> None:
         new = NewInbound(session_id=session_id, lane_id=session_id, user_id="default", source="person", text="?",
                          line="people")  # fmt: skip
-        lanes.enqueue(tx, [new])
+        inbounds.enqueue(tx, [new])
         values = {
             "id": "turn_x", "lane_id": session_id, "session_id": session_id, "user_id": "default", "agent_id": "main",
             "source": "person", "state": "closed", "outcome": "answered", "model": "offline", "prompt": "?",

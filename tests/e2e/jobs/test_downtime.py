@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from homing.model.runs import Run
-from homing.store import Tx, runs
+from homing.store import Tx, run_lists
 from homing.testing import Reply, StubModelServer
 from support.crews import Crew
 from support.ledger import CHAT, Ledger
@@ -28,7 +28,7 @@ def add_once(ledger: Ledger, name: str, **ago: float) -> str:
 
 def runs_of(ledger: Ledger, job_id: str) -> list[Run]:
     def work(tx: Tx) -> list[Run]:
-        return runs.listed(tx, user_id=None, job_id=job_id, limit=99)
+        return run_lists.listed(tx, user_id=None, job_id=job_id, limit=99)
 
     return sorted(ledger.write(work), key=lambda run: run.scheduled_for)
 

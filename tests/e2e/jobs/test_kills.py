@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from homing.model.runs import Run
-from homing.store import Tx, runs
+from homing.store import Tx, run_lists
 from homing.store import tables as t
 from homing.testing import Reply, StubModelServer
 from support.crews import Crew
@@ -35,7 +35,7 @@ def add_due(ledger: Ledger, **values: Any) -> str:
 
 def only_run(ledger: Ledger, job_id: str) -> Run | None:
     def work(tx: Tx) -> list[Run]:
-        return runs.listed(tx, user_id=None, job_id=job_id, limit=9)
+        return run_lists.listed(tx, user_id=None, job_id=job_id, limit=9)
 
     found = ledger.write(work)
     assert len(found) <= 1

@@ -1,0 +1,187 @@
+"""Inbounds: what enters a lane and waits in it, until a turn takes it or somebody withdraws it.
+
+Whoever adds, takes or withdraws has locked the lane's session (`sessions.lock`). Only what still waits is taken or
+withdrawn: each verb repeats that on the row.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from homing.model.ids import new_id
+from homing.model.people import Source
+from homing.model.turns import Inbound, Turn
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.bulk import insert_rows
+from homing.store.rows import inbound_columns, inbound_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewInbound:
+    """Something about to enter a lane."""
+
+    session_id: int
+    lane_id: int
+    user_id: str
+    source: Source
+    text: str
+    line: str
+    mode: str = "queue"
+    run_id: str | None = None
+    job_id: str | None = None
+    sender_id: str | None = None
+    address: str | None = None
+    external_id: str | None = None
+    meta: Mapping[str, object] | None = None
+
+
+_ENQUEUE = insert_rows(
+    t.inbound, "id", "session_id", "lane_id", "user_id", "source", "text", "line", "mode", "run_id", "job_id",
+    "sender_id", "address", "external_id", "meta", "queued_at", state="waiting",
+)  # fmt: skip
+
+
+def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
+    """Add to locked lanes; return the new ids in order."""
+    if not items:
+        return []
+    now = tx.now()
+    rows = [
+        {
+            "id": new_id("in"), "session_id": i.session_id, "lane_id": i.lane_id, "user_id": i.user_id,
+            "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "run_id": i.run_id,
+            "job_id": i.job_id, "sender_id": i.sender_id, "address": i.address, "external_id": i.external_id,
+            "meta": dict(i.meta) if i.meta else None, "queued_at": now,
+        }
+        for i in items
+    ]  # fmt: skip
+    _ENQUEUE.run(tx, rows)
+    tx.ring("lanes")
+    return [str(row["id"]) for row in rows]
+
+
+def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:
+    """Find what a channel brought in before under the same message id."""
+    rows = tx.rows(
+        sa.select(*inbound_columns).where(t.inbound.c.session_id == session_id, t.inbound.c.external_id == external_id)
+    )
+    return inbound_of(rows[0]) if rows else None
+
+
+def inbound_by_id(tx: Tx, inbound_id: str) -> Inbound | None:
+    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.id == inbound_id))
+    return inbound_of(rows[0]) if rows else None
+
+
+def inbound_of_turn(tx: Tx, turn_id: str) -> list[Inbound]:
+    rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.turn_id == turn_id).order_by(t.inbound.c.n))
+    return [inbound_of(row) for row in rows]
+
+
+def waiting(tx: Tx, lane_id: int, limit: int) -> list[Inbound]:
+    """List what waits in a lane, first in line first."""
+    rows = tx.rows(
+        sa.select(*inbound_columns)
+        .where(t.inbound.c.lane_id == lane_id, t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.line != "people", t.inbound.c.n)
+        .limit(limit)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def waiting_of(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int], limit: int) -> dict[int, list[Inbound]]:
+    """Read what waits for each session, first in line first, at most so much of each."""
+    c = t.inbound.c
+    place = sa.func.row_number().over(partition_by=c.session_id, order_by=(c.line != "people", c.n)).label("place")
+    ranked = (
+        sa.select(*inbound_columns, place)
+        .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting", c.session_id.in_(list(session_ids)))
+        .subquery()
+    )
+    rows = tx.rows(sa.select(ranked).where(ranked.c.place <= limit).order_by(ranked.c.session_id, ranked.c.place))
+    found: dict[int, list[Inbound]] = {}
+    for inbound in map(inbound_of, rows):
+        found.setdefault(inbound.session_id, []).append(inbound)
+    return found
+
+
+def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:
+    rows = tx.rows(
+        sa.select(t.inbound.c.lane_id, sa.func.count())
+        .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
+        .group_by(t.inbound.c.lane_id)
+    )
+    return dict(rows)
+
+
+def waiting_sizes(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int]) -> dict[int, int]:
+    """Count what waits for each session in its own lane or a shared one."""
+    c = t.inbound.c
+    rows = tx.rows(
+        sa.select(c.session_id, sa.func.count())
+        .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting", c.session_id.in_(list(session_ids)))
+        .group_by(c.session_id)
+    )
+    return {int(session_id): int(count) for session_id, count in rows}
+
+
+def with_notes(tx: Tx, session_ids: Collection[int]) -> set[int]:
+    """Name the sessions into which something was laid that no turn has seen."""
+    rows = tx.rows(
+        sa.select(t.inbound.c.session_id)
+        .where(
+            t.inbound.c.session_id.in_(list(session_ids)), t.inbound.c.line == "note", t.inbound.c.state == "waiting"
+        )
+        .distinct()
+    )
+    return {session_id for (session_id,) in rows}
+
+
+def injectable(tx: Tx, turn: Turn) -> list[Inbound]:
+    """List what people said meanwhile in this turn's lane. Only people stand in that line; `may_inject` judges each."""
+    rows = tx.rows(
+        sa.select(*inbound_columns)
+        .where(t.inbound.c.lane_id == turn.lane_id, t.inbound.c.line == "people", t.inbound.c.state == "waiting")
+        .order_by(t.inbound.c.n)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def take_into(tx: Tx, turn: Turn, inbound: Inbound) -> bool:
+    """Take one waiting message into a running turn."""
+    return (
+        tx.run(
+            sa.update(t.inbound)
+            .where(t.inbound.c.n == inbound.n, t.inbound.c.state == "waiting", t.inbound.c.line == "people")
+            .values(state="taken", turn_id=turn.id, injected=True)
+        )
+        == 1
+    )
+
+
+def withdraw(tx: Tx, *conditions: sa.ColumnElement[bool]) -> list[Inbound]:
+    """Take waiting inbound out of locked lanes."""
+    rows = tx.rows(
+        sa.update(t.inbound)
+        .where(t.inbound.c.state == "waiting", *conditions)
+        .values(state="withdrawn")
+        .returning(*inbound_columns)
+    )
+    return [inbound_of(row) for row in rows]
+
+
+def withdraw_runs(tx: Tx, run_ids: Iterable[str]) -> list[Inbound]:
+    return withdraw(tx, t.inbound.c.run_id.in_(list(run_ids)))
+
+
+def withdraw_all(tx: Tx, session_id: int) -> list[Inbound]:
+    return withdraw(tx, t.inbound.c.session_id == session_id)
+
+
+def withdraw_reports(tx: Tx, session_id: int, job_id: str) -> list[Inbound]:
+    """Take out a waiting report of the same job, which a newer one replaces."""
+    return withdraw(
+        tx, t.inbound.c.session_id == session_id, t.inbound.c.source == "report", t.inbound.c.job_id == job_id
+    )

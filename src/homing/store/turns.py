@@ -1,0 +1,273 @@
+"""Turns: one open in a lane, and the index says so too. Its worker writes under its fence.
+
+Locked after the lane's session, several of them by id. Every verb repeats its condition on the row it takes, so
+whoever comes late takes nothing.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from homing.model.errors import Lost
+from homing.model.messages import Message
+from homing.model.turns import Outcome, Turn
+from homing.store import tables as t
+from homing.store.base import Tx
+from homing.store.bulk import Bulk, insert_rows
+from homing.store.fetch import Fetch, Spelling
+from homing.store.lanes import Head
+from homing.store.rows import message_of, messages, noun_of, turn_columns, turn_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTurn:
+    """A turn about to open."""
+
+    id: str
+    head: Head
+    agent_id: str
+    worker_id: str
+    claimed_until: datetime | None
+    deadline_at: datetime | None
+    model: str
+    thinking: str | None
+    prompt: str
+    policy: Mapping[str, object]
+    opening_seq: int
+
+
+_OPEN = insert_rows(
+    t.turn, "id", "lane_id", "session_id", "user_id", "agent_id", "source", "run_id", "job_id", "worker_id",
+    "claimed_until", "deadline_at", "address", "sender_id", "model", "thinking", "prompt", "policy", "opening_seq",
+    "opened_at", state="running",
+)  # fmt: skip
+_TAKE = Bulk(
+    sa.update(t.inbound)
+    .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
+    .values(state="taken", turn_id=sa.bindparam("b_turn"))
+)
+
+
+def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
+    """Open turns on heads just taken. The index refuses a second one in a lane."""
+    now = tx.now()
+    _OPEN.run(
+        tx,
+        [
+            {
+                "id": n.id, "lane_id": n.head.inbound.lane_id, "session_id": n.head.inbound.session_id,
+                "user_id": n.head.inbound.user_id, "agent_id": n.agent_id, "source": n.head.inbound.source,
+                "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id,
+                "worker_id": n.worker_id, "claimed_until": n.claimed_until, "deadline_at": n.deadline_at,
+                "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "model": n.model,
+                "thinking": n.thinking, "prompt": n.prompt, "policy": dict(n.policy) or None,
+                "opening_seq": n.opening_seq, "opened_at": now,
+            }
+            for n in turns
+        ],
+    )  # fmt: skip
+    taken = [{"b_n": inbound.n, "b_turn": n.id} for n in turns for inbound in (n.head.inbound, *n.head.notes)]
+    if _TAKE.run(tx, taken) not in (-1, len(taken)):
+        raise Lost("an inbound was taken by somebody else")
+
+
+def get_turn(tx: Tx, turn_id: str) -> Turn | None:
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.id == turn_id))
+    return turn_of(rows[0]) if rows else None
+
+
+def open_turn_of(tx: Tx, lane_id: int) -> Turn | None:
+    """Read the lane's open turn."""
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.lane_id == lane_id, t.turn.c.state != "closed"))
+    return turn_of(rows[0]) if rows else None
+
+
+def open_turns_of(tx: Tx, lane_ids: Collection[int]) -> dict[int, Turn]:
+    """Read the open turns of lanes."""
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.lane_id.in_(list(lane_ids)), t.turn.c.state != "closed"))
+    return {turn.lane_id: turn for turn in map(turn_of, rows)}
+
+
+def open_turn_ids(tx: Tx, user_id: str, *, session_id: int | None = None) -> list[str]:
+    """Name the open turns of a user, or of one session."""
+    where = [t.turn.c.user_id == user_id, t.turn.c.state != "closed"]
+    if session_id is not None:
+        where.append(t.turn.c.session_id == session_id)
+    return [str(turn_id) for (turn_id,) in tx.rows(sa.select(t.turn.c.id).where(*where))]
+
+
+def opening_of(tx: Tx, turn: Turn) -> Message:
+    """Read a turn's opening."""
+    rows = tx.rows(messages.where(t.message.c.session_id == turn.session_id, t.message.c.seq == turn.opening_seq))
+    return message_of(rows[0])
+
+
+def hold(tx: Tx, turn_id: str, fence: int) -> Turn:
+    """Lock a running turn under its fence before writing for it; `Lost` when it is another's now."""
+    statement = sa.select(*turn_columns).where(
+        t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running"
+    )
+    if tx.postgres:
+        # Not shared: two steps at once that then count anew (`made_progress`) would wait for each other.
+        statement = statement.with_for_update(key_share=True)
+    rows = tx.rows(statement)
+    if not rows:
+        raise Lost(f"{turn_id} is not mine any more")
+    return turn_of(rows[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What may have changed in a turn since it was opened."""
+
+    id: str
+    fence: int
+    cancel_requested_at: datetime | None
+    cancel_reason: str | None
+
+
+def _held(spelling: Spelling) -> sa.Select[*tuple[Any, ...]]:
+    statement = (
+        sa.select(t.turn.c.id, t.turn.c.fence, t.turn.c.cancel_requested_at, t.turn.c.cancel_reason)
+        .where(spelling.among(t.turn.c.id), t.turn.c.state == "running")
+        .order_by(t.turn.c.id)
+    )
+    return statement.with_for_update() if spelling.postgres else statement
+
+
+_HOLD = Fetch(_held)
+
+
+def hold_many(tx: Tx, fences: Mapping[str, int]) -> dict[str, Held]:
+    """Lock many turns to close them, in id order; those that are another's now are left out."""
+    held = [noun_of(Held, row) for row in _HOLD.rows(tx, fences.keys())]
+    return {turn.id: turn for turn in held if turn.fence == fences[turn.id]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """How a held turn closes."""
+
+    turn_id: str
+    outcome: Outcome
+    reason: str | None
+    error: str | None
+    history: str | None
+    closing_seq: int | None
+    input_tokens: int
+    output_tokens: int
+
+
+_CLOSE = Bulk(
+    sa.update(t.turn)
+    .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
+    .values(
+        state="closed", worker_id=sa.null(), claimed_until=sa.null(), closed_at=sa.bindparam("b_now"),
+        outcome=sa.bindparam("b_outcome"), reason=sa.bindparam("b_reason"), error=sa.bindparam("b_error"),
+        history=sa.bindparam("b_history"), closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"),
+        output_tokens=sa.bindparam("b_out"),
+    )
+)  # fmt: skip
+
+
+def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
+    """Close turns that are held; the lane is free with the commit."""
+    now = tx.now()
+    _CLOSE.run(
+        tx,
+        [
+            {
+                "b_id": c.turn_id, "b_outcome": c.outcome, "b_reason": c.reason, "b_error": c.error,
+                "b_history": c.history, "b_seq": c.closing_seq, "b_in": c.input_tokens, "b_out": c.output_tokens,
+                "b_now": now,
+            }
+            for c in closed
+        ],
+    )  # fmt: skip
+    tx.ring("lanes")
+
+
+def renew(tx: Tx, worker_id: str, turn_ids: Collection[str], until: datetime) -> list[Turn]:
+    """Prolong this worker's claims; return the turns that are still its own."""
+    if not turn_ids:
+        return []
+    if tx.postgres:
+        # An update takes its rows in any order; whoever closes or takes over many takes them by id, so we do too.
+        mine = sa.select(t.turn.c.id).where(t.turn.c.id.in_(list(turn_ids))).order_by(t.turn.c.id)
+        tx.rows(mine.with_for_update(key_share=True))
+    rows = tx.rows(
+        sa.update(t.turn)
+        .where(t.turn.c.id.in_(sorted(turn_ids)), t.turn.c.worker_id == worker_id, t.turn.c.state == "running")
+        .values(claimed_until=until)
+        .returning(*turn_columns)
+    )
+    return [turn_of(row) for row in rows]
+
+
+def watch(tx: Tx, worker_id: str) -> list[Turn]:
+    """Read this worker's turns that somebody asked to cancel."""
+    rows = tx.rows(
+        sa.select(*turn_columns).where(
+            t.turn.c.state != "closed", t.turn.c.worker_id == worker_id, t.turn.c.cancel_requested_at.is_not(None)
+        )
+    )
+    return [turn_of(row) for row in rows]
+
+
+def request_cancel(tx: Tx, turn_id: str, reason: str) -> bool:
+    """Ask that a running turn be stopped; the first reason stays."""
+    tx.ring("cancels", "lanes")
+    return (
+        tx.run(
+            sa.update(t.turn)
+            .where(t.turn.c.id == turn_id, t.turn.c.state == "running", t.turn.c.cancel_requested_at.is_(None))
+            .values(cancel_requested_at=tx.now(), cancel_reason=reason)
+        )
+        == 1
+    )
+
+
+def request_cancels(tx: Tx, turn_ids: Collection[str], reason: str) -> None:
+    """Ask that several turns be stopped. They are locked by id first, as by everybody who takes more than one."""
+    if not turn_ids:
+        return
+    if tx.postgres:
+        wanted = sa.select(t.turn.c.id).where(t.turn.c.id.in_(list(turn_ids))).order_by(t.turn.c.id)
+        tx.rows(wanted.with_for_update(key_share=True))
+    for turn_id in turn_ids:
+        request_cancel(tx, turn_id, reason)
+
+
+def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None) -> Turn | None:
+    """Take up the lane's open turn whose claim ran out, under a new fence. The caller has locked the lane."""
+    mine = (t.turn.c.lane_id == lane_id, t.turn.c.state == "running", t.turn.c.claimed_until <= tx.now())
+    if tx.postgres:
+        tx.rows(sa.select(t.turn.c.id).where(*mine).with_for_update())
+    rows = tx.rows(
+        sa.update(t.turn)
+        .where(*mine)
+        .values(
+            worker_id=worker_id, claimed_until=until, fence=t.turn.c.fence + 1, attempts=t.turn.c.attempts + 1
+        )
+        .returning(*turn_columns)
+    )  # fmt: skip
+    return turn_of(rows[0]) if rows else None
+
+
+def hand_back(tx: Tx, turn_id: str, fence: int) -> bool:
+    """Give a turn back at a graceful stop: anybody may take it up at once, and the attempt is not counted."""
+    tx.ring("lanes")
+    return (
+        tx.run(
+            sa.update(t.turn)
+            .where(t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running")
+            # Once: the attempt is taken back with the first, and with no other.
+            .where(t.turn.c.worker_id.is_not(None))
+            # Nobody's: a renewal that is still under way must not bind it again.
+            .values(worker_id=None, claimed_until=tx.now(), attempts=t.turn.c.attempts - 1)
+        )
+        == 1
+    )
