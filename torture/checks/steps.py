@@ -112,7 +112,7 @@ def in_turn(evidence: Evidence) -> Iterator[Violation]:
 
 
 def _hung_up(call: ModelCall, turn: Row) -> bool:
-    """Say whether a stopped turn gave this call up: sent before the closing, cut by it, seen by the model just after."""
+    """Say whether a stopped turn gave this call up: sent before its closing, seen by the model just after."""
     stopped = turn["cancel_requested_at"] is not None or turn["reason"] == "timeout"
     return stopped and call.outcome == "disconnected" and 0 <= call.arrived_at - turn["closed_at"] <= _ON_THE_WAY
 

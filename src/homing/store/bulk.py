@@ -1,60 +1,120 @@
 """One statement for many rows, compiled once a dialect and handed to the driver as it is.
 
-SQLAlchemy prepares each row of an `executemany` anew, which costs more than SQLite needs to write it.
+SQLAlchemy prepares each row of an `executemany` anew, which costs more than SQLite needs to write it. PostgreSQL gets
+one statement for the whole set: the rows travel as arrays, one a column.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql import visitors
 
 from homing.store.base import Tx
 
+_PLACE = "place_in_the_set"
 _Column = Callable[[Sequence[Mapping[str, Any]]], Iterable[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Prepared:
     text: str
-    names: list[str]
     columns: list[_Column]
-    positional: bool
+    arrays: dict[str, _Column] | None
+    """For one statement on a set: what is bound under each name. Else the statement is executed for each row."""
+    same: Mapping[str, Any]
 
 
 class Bulk:
-    """An insert or update whose values are bound by name; what is not bound is the same for every row."""
+    """An insert or update whose values are bound by name; what is not bound is the same for every row.
 
-    def __init__(self, statement: UpdateBase) -> None:
+    Of an update each row is changed once: no two of the rows given may mean the same one.
+    """
+
+    def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, tx: Tx, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Execute for each row; say how many rows changed."""
+        """Execute for all rows; say how many rows changed."""
         if not rows:
             return 0
         dialect = tx.connection.dialect
         prepared = self._prepared.get(dialect.name) or self._prepare(dialect)
         # Column by column: a row at a time costs a call for each of its values.
-        ready: Any = list(zip(*(column(rows) for column in prepared.columns), strict=False))
-        if not prepared.positional:
-            ready = [dict(zip(prepared.names, values, strict=True)) for values in ready]
+        ready: Any = (
+            list(zip(*(column(rows) for column in prepared.columns), strict=False))
+            if prepared.arrays is None
+            else {**{name: column(rows) for name, column in prepared.arrays.items()}, **prepared.same}
+        )
         return tx.connection.exec_driver_sql(prepared.text, ready).rowcount
 
     def _prepare(self, dialect: sa.Dialect) -> _Prepared:
-        compiled = self._statement.compile(dialect=dialect)
-        binds = {name: bind for bind, name in compiled.bind_names.items()}
-        names = [str(name) for name in compiled.positiontup or binds]
-        prepared = _Prepared(
-            text=str(compiled),
-            names=names,
-            columns=[_column(name, binds[name], dialect) for name in names],
-            positional=compiled.positiontup is not None,
-        )
+        prepared = self._on_a_set(dialect) if dialect.name == "postgresql" else self._row_by_row(dialect)
         self._prepared[dialect.name] = prepared
         return prepared
+
+    def _row_by_row(self, dialect: sa.Dialect) -> _Prepared:
+        compiled = self._statement.compile(dialect=dialect)
+        binds = {str(name): bind for bind, name in compiled.bind_names.items()}
+        columns = [_column(name, binds[name], dialect) for name in compiled.positiontup or ()]
+        return _Prepared(text=str(compiled), columns=columns, arrays=None, same={})
+
+    def _on_a_set(self, dialect: sa.Dialect) -> _Prepared:
+        # As compiled for one row each value knows the type of its column.
+        binds = {name: bind for bind, name in self._statement.compile(dialect=dialect).bind_names.items()}
+        varying = {name: bind for name, bind in binds.items() if bind.required}
+        kinds = {name: _element(bind.type) for name, bind in varying.items()}
+        given = (
+            sa.func.unnest(*(sa.bindparam(name, type_=postgresql.ARRAY(kind)) for name, kind in kinds.items()))
+            .table_valued(*(sa.column(name, kind) for name, kind in kinds.items()), with_ordinality=_PLACE)
+            .render_derived()
+        )
+        values = {
+            name: sa.cast(given.c[name], postgresql.JSONB) if isinstance(bind.type, sa.JSON) else given.c[name]
+            for name, bind in varying.items()
+        }
+        statement: sa.Insert | sa.Update
+        if isinstance(self._statement, sa.Insert):
+            chosen = [values.get(name, sa.literal(bind.value, bind.type)) for name, bind in binds.items()]
+            statement = sa.insert(self._statement.table).from_select(
+                # Numbers are given in the order of the rows: who came first goes first.
+                list(binds), sa.select(*chosen).order_by(given.c[_PLACE])
+            )  # fmt: skip
+        else:
+            statement = _with_values(self._statement, values)
+        compiled = statement.compile(dialect=dialect)
+        return _Prepared(
+            text=str(compiled),
+            columns=[],
+            arrays={name: _array(name, bind, dialect) for name, bind in varying.items()},
+            same={name: value for name, value in compiled.params.items() if name not in varying},
+        )
+
+
+def _with_values(statement: sa.Update, values: Mapping[str, sa.ColumnElement[Any]]) -> sa.Update:
+    """Put the columns of a set where values were to be bound; the set joins the update by itself."""
+
+    def instead(element: Any, **kw: Any) -> Any:
+        return values.get(str(element.key)) if isinstance(element, sa.BindParameter) else None
+
+    replaced: Any = visitors.replacement_traverse(statement, {}, instead)
+    return replaced
+
+
+def _element(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
+    """What a value travels as in an array: JSON as its text."""
+    return sa.Text() if isinstance(kind, sa.JSON) else kind
+
+
+def _array(name: str, bind: sa.BindParameter[Any], dialect: sa.Dialect) -> _Column:
+    if isinstance(bind.type, sa.JSON):
+        return lambda rows: [None if row[name] is None else json.dumps(row[name]) for row in rows]
+    return _column(name, bind, dialect)
 
 
 def _column(name: str, bind: sa.BindParameter[Any], dialect: sa.Dialect) -> _Column:
