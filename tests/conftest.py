@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 import pytest
+import structlog
 
 pytest_plugins = ["support.worlds"]
 
@@ -21,6 +22,13 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # py
             patch.delenv(name)
         patch.setenv("HOMING_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _plain_logs() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Let no command that a test runs in its own process decide where the next test's logs go."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.hookimpl(wrapper=True)
