@@ -87,8 +87,9 @@ class Chaos:
     def thaw(self, actor: Actor) -> None:
         if actor.frozen:
             actor.frozen = False
-            self.stage.signal(actor, signal.SIGCONT)
+            # Noted before: what was on its way goes out within the same millisecond.
             self.stage.note("thaws.jsonl", at=datetime.now(UTC).isoformat())
+            self.stage.signal(actor, signal.SIGCONT)
 
     def thaw_later(self, actor: Actor, seconds: float) -> None:
         pid = actor.pid

@@ -55,7 +55,8 @@ def _covered(job: Row, runs: list[Row]) -> Iterator[Violation]:
 
 def _grid(job: Row, until: int) -> list[int] | None:
     """Compute a job's instants after its creation; None for a schedule that is not of this load."""
-    after = job["created_at"]
+    # Times are whole milliseconds, rounded up: what comes due within the one of its creation is no instant of its own.
+    after = -(-job["created_at"] // 1000) * 1000
     match job["schedule_kind"]:
         case "at":
             return [job["at"]]
