@@ -164,8 +164,7 @@ FLOORS = (
     Floor(
         id="F7", what="lateness of 1,000 jobs over 20 s beside 1M stored: p99 against the bare loop timer", floor="3x",
         command="lateness", judge=_f7,
-        why_not="a job that comes due between a tick and the look for the next one waits for the shortest sleep of"
-        " 50 ms; with that cut, p99 more than halved. What is left is likely the wait for the one writer.",
+        why_not="a tick waits for the one writer while turns are written.",
     ),
     Floor(
         id="F8", what="idle with 1M jobs: CPU, wake-ups, memory beyond that with 1k", floor="0.01 %, 1/s, 5 MB",
@@ -174,8 +173,8 @@ FLOORS = (
     Floor(
         id="F9", what="turns through lanes on PostgreSQL, 4 workers, against DBOS queues", floor="5x", command="turns",
         judge=_f9,
-        why_not="more workers are not faster here than one (docs/scale.md): all look at the same lanes first, which"
-        " is the likely cause, and share the cores with the server.",
+        why_not="four workers and the server share two cores, and more workers are not faster here than one"
+        " (docs/scale.md). Skipping lanes that others hold, and picking among more, did not change it (ADR 0019).",
     ),
     Floor(
         id="F10", what="overhead of a chat turn, `send_message` until the model is called, SQLite", floor="p50 10 ms",
