@@ -1,6 +1,7 @@
 """What every test stands on: no setting of the developer's leaks in, and in CI nothing is skipped."""
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 from typing import TypeVar
 
@@ -22,6 +23,12 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # py
             patch.delenv(name)
         patch.setenv("HOMING_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heard_ctrl_c() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Let every process that a test starts hear Ctrl-C: a suite run in the background, as in CI, hands on deaf ears."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

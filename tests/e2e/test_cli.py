@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -210,6 +210,7 @@ class Terminal:
         if self.pid == 0:
             os.execve(sys.executable, [sys.executable, "-m", "homing", *args], os.environ | more)
         self.seen = ""
+        self._status: int | None = None
         # A read may end in the middle of a letter.
         self._letters = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
@@ -241,13 +242,37 @@ class Terminal:
                     break
             except OSError:
                 break
-        _, status = os.waitpid(self.pid, 0)
+        else:
+            raise AssertionError("It did not end.")
+        self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def bury(self) -> None:
+        """Leave nothing of it behind, however its test ended."""
+        if self._status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
         os.close(self._handle)
-        return os.waitstatus_to_exitcode(status)
 
 
-def test_a_chat_shows_what_the_schedule_brings_while_one_types(home: Path) -> None:
-    chat = Terminal(home, "chat")
+Opening = Callable[..., Terminal]
+
+
+@pytest.fixture
+def terminal(home: Path) -> Iterator[Opening]:
+    """Start commands in terminals, and leave none behind."""
+    with ExitStack() as stack:
+
+        def start(*args: str) -> Terminal:
+            opened = Terminal(home, *args)
+            stack.callback(opened.bury)
+            return opened
+
+        yield start
+
+
+def test_a_chat_shows_what_the_schedule_brings_while_one_types(terminal: Opening) -> None:
+    chat = terminal("chat")
     chat.read_until("› ")
     chat.type("remind me in 4 seconds to stretch\r")
     chat.read_until('Added "stretch"')
@@ -260,9 +285,9 @@ def test_a_chat_shows_what_the_schedule_brings_while_one_types(home: Path) -> No
     assert chat.end() == 0
 
 
-def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: Any) -> None:
+def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: Any, terminal: Opening) -> None:
     up(started, home)
-    chat = Terminal(home, "chat", "cli:main")
+    chat = terminal("chat", "cli:main")
     chat.read_until("› ")
     homing(home, "send", "main", "help", "--wait")
     chat.read_until("Offline mode")
@@ -272,22 +297,24 @@ def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: An
     assert chat.end() == 0
 
 
-def test_ctrl_c_at_the_prompt_leaves_only_when_pressed_twice(home: Path) -> None:
-    terminal = Terminal(home, "chat")
-    terminal.read_until("Ctrl-D, leaves")
-    interrupt(terminal, "never sent")
-    terminal.type("hello\n")
-    terminal.read_until("Offline mode")
-    interrupt(terminal, "nor this")
-    terminal.type("\x03")
-    assert terminal.end() == 0
+def test_ctrl_c_at_the_prompt_leaves_only_when_pressed_twice(terminal: Opening) -> None:
+    chat = terminal("chat")
+    chat.read_until("Ctrl-D, leaves")
+    interrupt(chat, "never sent")
+    chat.type("hello\n")
+    chat.read_until("Offline mode")
+    interrupt(chat, "nor this")
+    chat.read_until("›")
+    chat.wait_still()
+    chat.type("\x03")
+    assert chat.end() == 0
 
 
-def interrupt(terminal: Terminal, half: str) -> None:
+def interrupt(chat: Terminal, half: str) -> None:
     """Press Ctrl-C in the middle of a line: what is shown of it, and that nothing moves then, proves who listens."""
-    terminal.read_until("›")
-    terminal.type(half)
-    terminal.read_until(half)
-    terminal.wait_still()
-    terminal.type("\x03")
-    terminal.read_until("Nothing to stop. Ctrl-C again leaves.")
+    chat.read_until("›")
+    chat.type(half)
+    chat.read_until(half)
+    chat.wait_still()
+    chat.type("\x03")
+    chat.read_until("Nothing to stop. Ctrl-C again leaves.")

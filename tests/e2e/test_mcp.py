@@ -131,10 +131,13 @@ def test_ctrl_c_ends_it_while_stdin_is_still_open(env: dict[str, str]) -> None:
     with subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().decode().strip() == NOTHING_FIRES
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == -signal.SIGINT
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline().decode().strip() == NOTHING_FIRES
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == -signal.SIGINT
+        finally:
+            process.kill()
 
 
 def test_serving_for_a_running_server_loads_neither_database_nor_models() -> None:

@@ -25,7 +25,11 @@ class HttpRequest:
 
 
 class Exchange:
-    """A request, and the ways to answer it, good and bad."""
+    """A request, and the ways to answer it, good and bad.
+
+    The end of an answer leaves with the loop's next step: whoever logs it in this one has done so before the client can
+    know that it has ended.
+    """
 
     def __init__(self, request: HttpRequest, transport: asyncio.Transport) -> None:
         self.request = request
@@ -33,8 +37,7 @@ class Exchange:
 
     def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         """Send a whole response."""
-        self._head(status, {"content-length": str(len(body)), **(headers or {})})
-        self._transport.write(body)
+        self._soon(self._head(status, {"content-length": str(len(body)), **(headers or {})}) + body)
 
     def answer_json(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         """Send a whole response in JSON."""
@@ -42,7 +45,7 @@ class Exchange:
 
     def start(self, headers: Mapping[str, str]) -> None:
         """Begin a response that comes in pieces."""
-        self._head(200, {"transfer-encoding": "chunked", **headers})
+        self._transport.write(self._head(200, {"transfer-encoding": "chunked", **headers}))
 
     def send(self, data: bytes) -> None:
         """Send a piece."""
@@ -50,21 +53,23 @@ class Exchange:
 
     def finish(self) -> None:
         """Say that there are no more pieces."""
-        self._transport.write(b"0\r\n\r\n")
+        self._soon(b"0\r\n\r\n")
 
     def cut(self, partial: bytes = b"") -> None:
         """Close the connection, whatever was promised."""
-        self._transport.write(partial)
-        self._transport.close()
+        self._soon(partial)
+        asyncio.get_running_loop().call_soon(self._transport.close)
 
     def cut_answer(self, body: bytes, headers: Mapping[str, str]) -> None:
         """Promise a whole response, send half of it and close."""
-        self._head(200, {"content-length": str(len(body)), **headers})
-        self.cut(body[: len(body) // 2])
+        self.cut(self._head(200, {"content-length": str(len(body)), **headers}) + body[: len(body) // 2])
 
-    def _head(self, status: int, headers: Mapping[str, str]) -> None:
+    def _soon(self, data: bytes) -> None:
+        asyncio.get_running_loop().call_soon(self._transport.write, data)
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
         lines = [f"HTTP/1.1 {status} {_reason(status)}", *(f"{name}: {value}" for name, value in headers.items())]
-        self._transport.write("\r\n".join([*lines, "", ""]).encode())
+        return "\r\n".join([*lines, "", ""]).encode()
 
 
 Serve = Callable[[Exchange], Awaitable[None]]
