@@ -10,7 +10,7 @@ from support.rooms import Room
 async def test_a_model_that_never_answers_ends_the_turn_at_its_ceiling_and_the_run_behind_it_runs(
     room_store: object, tmp_path: Path
 ) -> None:
-    room = Room(room_store, turn_seconds=1)  # type: ignore[arg-type]
+    room = Room(room_store, turn_seconds=3)  # type: ignore[arg-type]
     room.model.when("hello?", fault("hang"))
     async with room.running():
         room.ledger.say("hello?")
@@ -19,14 +19,14 @@ async def test_a_model_that_never_answers_ends_the_turn_at_its_ceiling_and_the_r
         await room.until_closed(2)
     first, second = room.ledger.turns()
     assert (first.outcome, first.reason) == ("failed", "timeout")
-    assert first.error == "timed out after 1 s, waiting for the model scripted"
-    assert room.ledger.texts()[1] == "I stopped: this took longer than 1 second."
+    assert first.error == "timed out after 3 s, waiting for the model scripted"
+    assert room.ledger.texts()[1] == "I stopped: this took longer than 3 seconds."
     assert (room.ledger.find_run(run_id).state, second.outcome) == ("ok", "answered")
     room.ledger.check_whole()
 
 
 async def test_a_tool_that_never_returns_ends_the_turn_at_the_turns_ceiling(room_store: object, tmp_path: Path) -> None:
-    room = Room(room_store, turn_seconds=1, tools=make_tools(tmp_path))  # type: ignore[arg-type]
+    room = Room(room_store, turn_seconds=3, tools=make_tools(tmp_path))  # type: ignore[arg-type]
     room.model.when("hello?", tool_call("never", arguments("it")))
     async with room.running():
         room.ledger.say("hello?")
@@ -58,7 +58,7 @@ async def test_a_tool_has_a_ceiling_of_its_own_and_the_turn_says_that_it_did_not
 async def test_a_tool_that_does_not_hear_that_it_shall_stop_holds_the_lane_no_longer_than_its_claim(
     room_store: object, tmp_path: Path
 ) -> None:
-    room = Room(room_store, turn_seconds=1, claim_seconds=2, tools=make_tools(tmp_path))  # type: ignore[arg-type]
+    room = Room(room_store, turn_seconds=3, claim_seconds=2, tools=make_tools(tmp_path))  # type: ignore[arg-type]
     room.model.when("hello?", tool_call("deaf", arguments("it")))
     async with room.running():
         room.ledger.say("hello?")
@@ -78,14 +78,14 @@ async def test_a_tool_that_does_not_hear_that_it_shall_stop_holds_the_lane_no_lo
 async def test_a_jobs_own_timeout_wins_over_the_turns(room: Room) -> None:
     room.model.reply(fault("hang"))
     async with room.running():
-        run_id = room.ledger.run("look at the weather", timeout_seconds=0.3)
+        run_id = room.ledger.run("look at the weather", timeout_seconds=2)
         room.ring()
         await room.until_closed(1)
     run = room.ledger.find_run(run_id)
     assert (run.state, run.reason, run.error) == (
         "error",
         "timeout",
-        "timed out after 0.3 s, waiting for the model scripted",
+        "timed out after 2 s, waiting for the model scripted",
     )
 
 
