@@ -9,7 +9,7 @@ from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.model.errors import Lost
 from homing.model.messages import NewMessage
-from homing.model.turns import Step, may_inject
+from homing.model.turns import Step, Turn, may_inject
 from homing.store import Store, Tx, inbounds, sessions, steps, turns
 from homing.store.steps import Done
 
@@ -133,11 +133,11 @@ class Keeper:
 
         def take(tx: Tx) -> list[str]:
             sessions.lock(tx, {turn.lane_id, turn.session_id})
-            self._hold(tx)
+            held = self._hold(tx)
             taken = [
                 inbound
                 for inbound in inbounds.injectable(tx, turn)
-                if may_inject(inbound, turn) and inbounds.take_into(tx, turn, inbound)
+                if may_inject(inbound, held) and inbounds.take_into(tx, turn, inbound)
             ]
             sessions.say(
                 tx,
@@ -174,10 +174,10 @@ class Keeper:
         topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")
         self._store.bell.say(topics, {"event": event, "data": data})
 
-    def _hold(self, tx: Tx) -> None:
+    def _hold(self, tx: Tx) -> Turn:
         if self.claim.reason == "lost":
             raise Lost(f"{self.turn_id} is not mine any more")
-        turns.hold(tx, self.turn_id, self.opened.turn.fence)
+        return turns.hold(tx, self.turn_id, self.opened.turn.fence)
 
     def _next(self) -> int:
         self._n += 1

@@ -1,5 +1,6 @@
 """Rule 2: a person's message during a turn is seen by its next model call, once; nothing else ever takes that path."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -77,6 +78,25 @@ async def test_a_message_that_comes_after_the_last_model_call_is_the_next_turn(r
         await room.until_closed(2)
     assert room.ledger.texts() == ["one thing", "First.", "too late", "You said: too late"]
     assert len(room.model.seen) == 2
+
+
+async def test_a_message_after_the_turn_was_asked_to_stop_is_the_next_turn(room: Room, tmp_path: Path) -> None:
+    room.tools = make_tools(tmp_path)
+    room.model.reply(tool_call("look", arguments("it", "tool"), call_id="call_1"))
+    room.model.reply("Nobody reads this.")
+    room.ledger.say("one thing")
+    # No runner watches here: the turn comes to its next model call before it hears that it shall stop.
+    task = asyncio.create_task(room.work())
+    await room.called(1)
+    room.ledger.cancel()
+    room.ledger.say("rather this")
+    open_gate(tmp_path, "tool")
+    await task
+    assert room.ledger.texts() == ["one thing", "Stopped."]
+    room.model.reply(DONE)
+    await room.work()
+    assert room.ledger.texts()[2:] == ["rather this", DONE]
+    room.ledger.check_whole()
 
 
 async def test_a_message_that_asks_to_be_queued_is_the_next_turn(room: Room, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def test_during_a_persons_turn_a_message_is_injected_unless_it_is_to_wait(world:
     world.open_turn("web:abc")
     assert send(world).will == "inject"
     assert send(world, mode="queue").will == "queue"
+    world.ask(cancel_turn, CancelTurn(session_key="web:abc"))
+    assert send(world).will == "queue"
 
 
 def test_during_a_scheduled_turn_a_message_waits(world: World) -> None:
