@@ -117,6 +117,9 @@ class Thinker:
         except Failed:
             # The turn itself will meet the same model and report it; the older turns stay as they are.
             return None
+        if not text:
+            # An empty summary would forget what it was to hold, and for good.
+            return None
         until = past.told[len(older) - 1].n
         await self.store.write(
             lambda tx: sessions.keep_summary(tx, past.lane.id, text, until, before=past.lane.summary_until)

@@ -81,6 +81,20 @@ async def test_a_summary_that_fails_does_not_stop_the_turn_and_is_tried_again_wi
     assert "They said one." in (room.model.infos[-1].instructions or "")
 
 
+async def test_an_empty_summary_forgets_nothing_and_is_tried_again_with_the_next(room: Room) -> None:
+    room.model.otherwise("Fine.")
+    room.model.when("Messages since then", "", times=1)
+    room.model.when("Messages since then", "They said one.")
+    await talk(room, "one", "two", "three", "four")
+    lane = room.ledger.session()
+    assert (lane.summary, lane.summary_until) == (None, 0)
+    assert room.ledger.texts()[-1] == "Fine."
+    room.ledger.say("small")
+    await room.work()
+    assert "User: one apple" in summaries(room)[1]
+    assert "They said one." in (room.model.infos[-1].instructions or "")
+
+
 async def test_without_a_model_older_turns_are_left_out_with_a_note(room_store: Store) -> None:
     room = Room(room_store, model="offline")
     await talk(room, "one", "two", "three", "four")
