@@ -6,7 +6,7 @@ from datetime import datetime
 
 from homing.model.errors import Forbidden, NotFound
 from homing.model.people import Caller
-from homing.model.sessions import Session, unified_key
+from homing.model.sessions import UNIFIED, Session, unified_key
 from homing.settings import Settings
 from homing.store import LookAgain, Tx, people, sessions
 
@@ -39,9 +39,9 @@ class Desk:
         return self.tx.now()
 
     def session(self, key: str) -> Session:
-        """Find the caller's own session, or say that there is none."""
+        """Find the caller's own session, or say that there is none. A shared lane is nobody's conversation."""
         session = sessions.find(self.tx, key)
-        if session is None or session.user_id != self.caller.user_id:
+        if session is None or session.user_id != self.caller.user_id or key.startswith(UNIFIED):
             raise NotFound(f"There is no session {key}. List yours with list_sessions.")
         return session
 

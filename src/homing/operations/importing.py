@@ -10,7 +10,7 @@ from typing import Any
 
 from homing.model.errors import Invalid, NotFound, Refused
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
-from homing.model.sessions import Session, check_key
+from homing.model.sessions import UNIFIED, Session, check_key
 from homing.operations.definition import When, check_pairing, plain_columns, time_columns, timing_of
 from homing.operations.desk import Desk
 from homing.operations.foreign import Draft, Source, read_record
@@ -54,6 +54,8 @@ def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, app
 
 def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
     key = check_key(draft.session_key or f"cron:{draft.id}")
+    if key.startswith(UNIFIED):
+        raise Invalid(f"Its session {key} is a shared lane and no chat. Give it the session_key of the chat it is for.")
     known = sessions.find(desk.tx, key)
     if known is not None and known.user_id != desk.caller.user_id:
         raise NotFound(f"Its session {key} belongs to somebody else here.")

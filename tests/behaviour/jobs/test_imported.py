@@ -41,3 +41,12 @@ async def test_old_delivery_fields_stay_readable_on_an_imported_job_and_steer_no
         return [delivery.address for _, delivery in found]
 
     assert set(home.ledger.write(owed)) == {CHAT}
+
+
+def test_a_job_of_a_shared_lane_does_not_come_in_and_says_why(home: Home) -> None:
+    record = RECORD | {"payload": RECORD["payload"] | {"session_key": f"unified:{OWNER}"}}
+    for apply in (False, True):
+        entry = home.world.write(
+            lambda tx, apply=apply: import_record(home.world.desk(tx), record, n=1, source="nanobot", apply=apply)
+        )
+        assert (entry.taken, "is a shared lane and no chat" in (entry.detail or "")) == (False, True)

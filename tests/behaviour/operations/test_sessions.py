@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from homing.model.errors import Conflict, Invalid, NotFound
 from homing.model.people import Caller
 from homing.operations import messages
-from homing.operations.jobs import get_job
+from homing.operations.jobs import add_job, get_job
 from homing.operations.runs import list_runs, run_job
 from homing.operations.session_deletion import delete_session
 from homing.operations.sessions import add_session, get_session, list_sessions, update_session
 from homing.operations.shapes.base import read
-from homing.operations.shapes.job_asks import GetJob, JobRef, UndoJob
+from homing.operations.shapes.job_asks import AddJob, GetJob, JobRef, UndoJob
 from homing.operations.shapes.people_asks import AddWebhook, WebhookRef
 from homing.operations.shapes.run_asks import ListRuns
 from homing.operations.shapes.session_asks import (
@@ -159,6 +159,9 @@ def test_a_session_answers_to_itself_its_users_webhooks_and_nothing_else(world: 
 # deleting
 
 
+JOB = {"when": "every 2 hours", "message": "look for fruit"}
+
+
 def delete(world: World, **given: Any) -> dict[str, Any]:
     return world.ask(delete_session, read(DeleteSession, {"session_key": "web:abc", **given})).plain()
 
@@ -206,6 +209,18 @@ def test_system_jobs_and_removed_ones_do_not_block(world: World) -> None:
     job = add(world)
     world.write(lambda tx: jobs.engine_write(tx, job.id, {"kind": "system"}))
     assert delete(world)["deleted"] is True
+
+
+def test_the_shared_lane_of_all_chats_is_no_session_to_ask_for_or_to_delete(world: World) -> None:
+    shared = world.with_settings(unified_session=True)
+    shared.ask(messages.send_message, SendMessage(session_key="web:abc", text="hello"))
+    for act in (
+        lambda: delete(shared, session_key="unified:default"),
+        lambda: shared.ask(get_session, SessionRef(session_key="unified:default")),
+        lambda: shared.ask(add_job, read(AddJob, JOB | {"session_key": "unified:default"})),
+    ):
+        refused(act, NotFound)
+    assert shared.ask(get_session, SessionRef(session_key="web:abc")).lane_size == 1
 
 
 def test_a_running_turn_of_a_deleted_session_is_asked_to_stop(world: World) -> None:
