@@ -7,8 +7,10 @@ from behaviour.jobs.homes import Home
 from homing.operations.memories import add_memory
 from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
+from homing.operations.session_deletion import delete_session
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.shapes.people_asks import AddMemory
+from homing.operations.shapes.session_asks import DeleteSession
 from homing.store import inbounds
 from homing.store import tables as t
 from homing.testing import tool_call
@@ -205,3 +207,31 @@ async def test_isolated_runs_of_one_session_do_not_wait_for_each_other_or_for_th
         assert [home.only_run(job_id).state for job_id in (first, second)] == ["running"] * 2
         home.model.release("work")
         await home.until_closed(3)
+
+
+async def test_an_isolated_run_is_withdrawn_with_the_session_it_waits_in_and_its_job_goes_on(home: Home) -> None:
+    job_id = add_isolated(home, write_back="none")
+    last = add_isolated(home, write_back="none", when="in 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    for run in (home.only_run(job_id), home.only_run(last)):
+        home.ask(delete_session, DeleteSession(session_key=f"cron:{run.id}"))
+    assert [home.ends(job) for job in (job_id, last)] == [[("skipped", "session_deleted")]] * 2
+    assert (home.job(last).status, home.job(last).enabled) == ("done", False)
+    await come_due(home)
+    assert home.ends(job_id) == [("skipped", "session_deleted"), ("ok", None)]
+
+
+async def test_an_isolated_run_is_cancelled_with_the_session_it_works_in(home: Home) -> None:
+    job_id = add_isolated(home)
+    home.model.reply(FOUND, hold=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    async with home.running():
+        home.ring()
+        await home.called(1)
+        home.ask(delete_session, DeleteSession(session_key=f"cron:{home.only_run(job_id).id}"))
+        home.ring()
+        await home.until_closed(1, None)
+    assert home.ends(job_id) == [("cancelled", "session_deleted")]
+    assert home.shown() == []
