@@ -124,6 +124,23 @@ def test_jobs_without_a_next_time_come_to_rest_or_go(store: Store) -> None:
     ]  # fmt: skip
 
 
+def test_a_pause_that_ends_by_itself_leaves_out_what_somebody_asked_to(store: Store) -> None:
+    def furnish(tx: Tx) -> None:
+        now = tx.now()
+        asleep = {"enabled": False, "disabled_by": "person", "next_run_at": None, "disabled_until": now}
+        job = add_job(tx, add_session(tx), **asleep)
+        ahead = [now + timedelta(minutes=n) for n in (1, 2)]
+        skip = {"state": "skipped", "reason": "asked", "missed_count": 2, "missed_until": ahead[1]}
+        runs.add_runs(tx, [new_run(tx, job, "job_fruit:1", scheduled_for=ahead[0], **skip)])
+        assert runs.left_out_until(tx, job.id) == ahead[1]
+
+    store.write_now(furnish)
+    assert do(store, wake_paused) == 1
+    upcoming, until = read(store, "job_fruit").next_run_at, do(store, runs.left_out_until, "job_fruit")
+    assert upcoming is not None and until is not None
+    assert upcoming - until == timedelta(minutes=1)
+
+
 def test_a_pause_ends_by_itself(store: Store) -> None:
     def furnish(tx: Tx) -> None:
         session, now = add_session(tx), tx.now()

@@ -201,7 +201,7 @@ def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
         rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
         values: dict[str, object] = {"disabled_until": None, "rev": rev}
         try:
-            upcoming = job.timing.next_due(now)
+            upcoming = job.timing.next_due(max(now, runs.left_out_until(tx, job.id) or now))
         except Exception as error:  # noqa: BLE001 - one bad job keeps nobody else asleep
             values |= {"disabled_by": "engine", "disabled_reason": _cannot_compute(error)}
             jobs.engine_write(tx, job.id, values)

@@ -13,7 +13,6 @@ from homing.operations.definition import (
     check_pairing,
     columns_of,
     frozen,
-    next_from_now,
     plain_columns,
     read_times,
     time_columns,
@@ -25,6 +24,7 @@ from homing.operations.reach import hold_job
 from homing.operations.removal import withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
 from homing.operations.shapes.job_asks import DisableJob, JobFields, JobPatch, JobRef, SkipJob, UpdateJob
+from homing.operations.skips import next_besides_skips
 from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
 from homing.store.runs import NewRun
@@ -61,6 +61,7 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
     if when is not None:
         columns |= time_columns(when)
     check_pairing(columns)
+    check_dedupe_key(desk, job, columns["dedupe_key"])
     columns |= _awake_or_not(desk, job, ask, columns, schedule)
     changed = {name: value for name, value in columns.items() if before[name] != value}
     if not changed:
@@ -101,7 +102,7 @@ def _awake_or_not(
         return asleep(None, None) if job.enabled else {}
     if not awakes and not (job.enabled and moved):
         return {}
-    upcoming = next_from_now(desk, timing_of(columns, schedule, job.timing.runs_queued))
+    upcoming = next_besides_skips(desk, job, timing_of(columns, schedule, job.timing.runs_queued))
     if upcoming is None:
         raise _no_instant(columns, schedule, job.timing.runs_queued)
     return {**_AWAKE, "next_run_at": upcoming}
@@ -140,7 +141,7 @@ def enable_job(desk: Desk, ask: JobRef) -> JobShape:
     job = hold_job(desk, ask.job_id)
     if job.enabled:
         return show_job(desk, job)
-    upcoming = next_from_now(desk, job.timing)
+    upcoming = next_besides_skips(desk, job, job.timing)
     if upcoming is None:
         raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
     return show_job(desk, write_change(desk, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
@@ -198,6 +199,21 @@ def _write_skip(
     )  # fmt: skip
     runs.add_runs(desk.tx, [run])
     return told | {"run_id": run.id}
+
+
+def check_dedupe_key(desk: Desk, job: Job, key: str | None) -> None:
+    """Refuse a dedupe_key that another job of the session has; one it has already is its own."""
+    if key is None or (key == job.dedupe_key and job.removed_at is None):
+        return
+    # Under the lock, so that of two jobs that want the key at once one gets it.
+    sessions.lock(desk.tx, [job.session_id])
+    other = jobs.by_dedupe_key(desk.tx, job.session_id, key)
+    if other is not None and other.id != job.id:
+        raise Conflict(
+            f"Another automation of this session, {other.id}, has the dedupe_key {key!r}. Give this one another, or"
+            " remove that one first.",
+            extra={"job_id": other.id},
+        )
 
 
 def check_revision(desk: Desk, job: Job, revision: int | None) -> None:

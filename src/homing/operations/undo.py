@@ -8,11 +8,12 @@ from homing.model.errors import Conflict
 from homing.model.jobs import Job
 from homing.operations.definition import next_from_now, thawed, timing_of
 from homing.operations.desk import Desk
-from homing.operations.job_changes import stale, write_values
+from homing.operations.job_changes import check_dedupe_key, stale, write_values
 from homing.operations.reach import hold_job
 from homing.operations.removal import remove, withdraw_runs
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import UndoJob
+from homing.operations.skips import passed
 from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
 from homing.store.rows import schedule_of
@@ -34,7 +35,7 @@ def undo_job(desk: Desk, ask: UndoJob) -> JobShape:
         case "skipped":
             return _unskip(desk, job, undo)
         case "removed":
-            _check_can_return(desk, job, thawed(_before(undo)))
+            _check_can_return(desk, job)
             return _restore(desk, job, _before(undo), {"removed_at": None})
         case _:
             return _restore(desk, job, _before(undo), {})
@@ -48,6 +49,7 @@ def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
 
 def _restore(desk: Desk, job: Job, before: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
     columns = thawed(before)
+    check_dedupe_key(desk, job, columns["dedupe_key"])
     columns |= _next_instant(desk, job, columns)
     if not columns["enabled"] and job.enabled:
         withdraw_runs(desk.tx, [job.id], reason="disabled")
@@ -67,12 +69,9 @@ def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str,
     return still | {"next_run_at": kept}
 
 
-def _check_can_return(desk: Desk, job: Job, before: Mapping[str, Any]) -> None:
+def _check_can_return(desk: Desk, job: Job) -> None:
     if sessions.get(desk.tx, job.session_id).deleted_at is not None:
         raise Conflict("Its session is deleted, so it cannot come back. Add it anew to another session.")
-    key = before["dedupe_key"]
-    if key is not None and jobs.by_dedupe_key(desk.tx, job.session_id, key) is not None:
-        raise Conflict(f"Another automation has its dedupe_key {key!r} by now. Remove that one first.")
     if not jobs.has_room(desk.tx, job.user_id, desk.settings.max_jobs):
         raise Conflict(f"You have {desk.settings.max_jobs} automations, the most allowed.", code="quota_reached")
 
@@ -90,7 +89,7 @@ def _unskip(desk: Desk, job: Job, undo: Mapping[str, object]) -> JobShape:
     if first <= desk.now:
         # Some of it is over: those instants stay left out.
         upcoming = job.timing.next_due(desk.now)
-        gone, count = _passed(job, first, desk.now)
+        gone, count = passed(job, first, desk.now)
         runs.shorten_skip(desk.tx, told["run_id"], until=gone, count=int(told.get("count_before", 0)) + count, rev=rev)
     elif "until" in told:
         until = datetime.fromisoformat(told["until"])
@@ -101,12 +100,3 @@ def _unskip(desk: Desk, job: Job, undo: Mapping[str, object]) -> JobShape:
     columns = thawed(_before(undo))
     state = {name: columns[name] for name in ("enabled", "disabled_by", "disabled_reason", "disabled_until")}
     return show_job(desk, write_values(desk, job, {**state, "next_run_at": upcoming, "undo": None}))
-
-
-def _passed(job: Job, first: datetime, now: datetime) -> tuple[datetime, int]:
-    last, count = first, 1
-    following = job.timing.next_due(first)
-    while following is not None and following <= now:
-        last, count = following, count + 1
-        following = job.timing.next_due(following)
-    return last, count

@@ -110,6 +110,12 @@ def last_skip(tx: Tx, job_id: str) -> Run | None:
     return run if run is not None and run.state == "skipped" else None
 
 
+def left_out_until(tx: Tx, job_id: str) -> datetime | None:
+    """Say up to which instant somebody asked to leave out a job's times, be it over or still to come."""
+    skip = last_skip(tx, job_id)
+    return (skip.missed_until or skip.scheduled_for) if skip is not None and skip.reason == "asked" else None
+
+
 def prolong_skip(tx: Tx, run_id: str, *, until: datetime, more: int, rev: int) -> None:
     """Count further instants in a stretch that was skipped for the same reason."""
     now = tx.now()

@@ -459,6 +459,32 @@ def test_a_one_shot_that_is_skipped_is_done_and_undo_brings_it_back(world: World
     assert runs_of(world, job) == []
 
 
+def test_what_was_left_out_stays_so_over_a_pause(world: World) -> None:
+    job = add(world, when="every 2 hours")
+    skipped = world.ask(skip_job, SkipJob(job_id=job.id, count=2))
+    world.ask(disable_job, DisableJob(job_id=job.id))
+    assert world.ask(enable_job, JobRef(job_id=job.id)).next == skipped.next
+    patch(world, job, enabled=False)
+    assert patch(world, job, enabled=True, max_runs=9).next == skipped.next
+    [run] = runs_of(world, job)
+    assert (run.reason, run.missed_count) == ("asked", 2)
+
+
+def test_a_new_schedule_forgets_what_was_left_out_of_the_old_one(world: World) -> None:
+    job = add(world, when="every day at 9")
+    world.ask(skip_job, SkipJob(job_id=job.id, count=2))
+    changed = patch(world, job, when="every hour")
+    assert at(changed.next[0]) - world.now() <= timedelta(hours=1)
+    assert runs_of(world, job) == []
+
+
+def test_going_on_with_a_one_shot_that_was_left_out_lets_it_fire_after_all(world: World) -> None:
+    job = add(world, when="in 2 hours")
+    world.ask(skip_job, SkipJob(job_id=job.id))
+    assert world.ask(enable_job, JobRef(job_id=job.id)).next == job.next
+    assert runs_of(world, job) == []
+
+
 def test_undoing_the_second_skip_leaves_the_first(world: World) -> None:
     job = add(world, when="every 2 hours")
     world.ask(skip_job, SkipJob(job_id=job.id))
@@ -532,6 +558,19 @@ def test_a_removed_job_does_not_come_back_over_another_with_its_dedupe_key(world
     add(world, dedupe_key="k")
     error = refused(lambda: world.ask(undo_job, UndoJob(job_id=job.id, revision=removed.revision)), Conflict)
     assert error.code == "wrong_state"
+
+
+def test_a_dedupe_key_that_another_job_has_is_refused_by_an_update_and_by_an_undo(world: World) -> None:
+    job = add(world, dedupe_key="k")
+    freed = patch(world, job, dedupe_key=None)
+    other = add(world, dedupe_key="k")
+    for change in (
+        lambda: patch(world, job, dedupe_key="k"),
+        lambda: world.ask(undo_job, UndoJob(job_id=job.id, revision=freed.revision)),
+    ):
+        error = refused(change, Conflict)
+        assert (error.code, error.extra) == ("wrong_state", {"job_id": other.id})
+    assert patch(world, other, dedupe_key="k").revision == other.revision
 
 
 # agents
