@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -208,6 +209,7 @@ def _about_report(inbound: Inbound, names: Mapping[str, str]) -> dict[str, objec
     }
 
 
+@lru_cache(256)
 def _clock(instant: datetime, zone: ZoneInfo) -> str:
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
 

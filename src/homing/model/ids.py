@@ -1,16 +1,19 @@
 """Ids that carry their noun: a prefix and ten random base32 characters, short enough for people and models."""
 
+import os
 import re
 import secrets
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+# Two at a time: a turn and what belongs to it take half a dozen ids.
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _PROPOSED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def new_id(noun: str) -> str:
     """Make an id such as `job_k3v9x2mq7a`."""
-    bits = secrets.randbits(50)
-    return f"{noun}_" + "".join(_ALPHABET[bits >> shift & 31] for shift in range(0, 50, 5))
+    bits = int.from_bytes(os.urandom(7))
+    return noun + "_" + "".join([_PAIRS[bits >> shift & 1023] for shift in (0, 10, 20, 30, 40)])
 
 
 def is_id(text: str) -> bool:

@@ -77,7 +77,11 @@ class Fetch:
             if prepared.positional
             else {bind.name: bind.value(values) for bind in prepared.binds}
         )
-        found = [tuple(row) for row in tx.connection.exec_driver_sql(prepared.text, ready)]
+        result = tx.connection.exec_driver_sql(prepared.text, ready)
+        # The driver's own rows: SQLAlchemy would make each one anew, and read it one at a time.
+        cursor: Any = result.cursor
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        result.close()
         if not found or not prepared.reads:
             return found
         columns: list[Any] = list(zip(*found, strict=True))

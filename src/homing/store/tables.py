@@ -5,6 +5,7 @@ Public nouns have text ids; order comes from integers (`n`), never from id text.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -41,6 +42,8 @@ def _micros(value: datetime | None) -> int | None:
     return None if value is None else (value - _EPOCH) // _MICROSECOND
 
 
+# The rows of one read share most of their instants.
+@lru_cache(1024)
 def _instant_of(value: int | None) -> datetime | None:
     return None if value is None else _EPOCH + timedelta(microseconds=value)
 
