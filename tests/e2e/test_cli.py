@@ -21,6 +21,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from homing.cli.chat.within import own_server
+from homing.cli.remote import Remote
+from homing.settings import load
 from homing.testing import PostgresServer
 
 PATIENCE = 60.0
@@ -308,6 +311,55 @@ def test_ctrl_c_at_the_prompt_leaves_only_when_pressed_twice(terminal: Opening) 
     chat.wait_still()
     chat.type("\x03")
     assert chat.end() == 0
+
+
+@pytest.mark.parametrize("leave", ["the end of its input", "Ctrl-C"])
+def test_a_chat_that_is_its_own_server_ends_although_something_in_it_does_not_hear_that_it_shall_stop(
+    home: Path, tmp_path: Path, leave: str
+) -> None:
+    env = {"HOMING_HOME": str(home), "HOMING_TIMEZONE": "Europe/Berlin"}
+    with own_server(load(env)) as url:
+        server = Remote(url, (home / "token").read_text().strip())
+        address = server.ask("POST", "/api/webhooks", {"url": "http://nobody.example/"})["address"]
+        server.ask("POST", "/api/sessions", {"key": "cli:main"})
+        server.ask("PATCH", "/api/sessions/cli:main", {"addresses": ["cli:main", address]})
+        server.close()
+    (tmp_path / "sitecustomize.py").write_text(NAMES_NEVER_FOUND)
+    chat = subprocess.Popen(
+        [sys.executable, "-m", "homing", "chat"],
+        env=os.environ | env | {"PYTHONPATH": str(tmp_path)}, cwd=tmp_path,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        assert chat.stdin is not None
+        chat.stdin.write("hello\n")
+        chat.stdin.flush()
+        until = time.monotonic() + PATIENCE
+        while not (tmp_path / "asked").exists():
+            assert time.monotonic() < until, "Nobody asked for the name."
+            time.sleep(0.01)
+        if leave == "Ctrl-C":
+            chat.send_signal(signal.SIGINT)
+        said, _ = chat.communicate(timeout=PATIENCE)
+    finally:
+        chat.kill()
+        chat.wait()
+    assert chat.returncode == (130 if leave == "Ctrl-C" else 0), said
+    assert "Traceback" not in said
+
+
+NAMES_NEVER_FOUND = """
+import pathlib, socket, threading
+find = socket.getaddrinfo
+
+def getaddrinfo(host, *args, **more):
+    if host == "nobody.example":
+        pathlib.Path("asked").touch()
+        threading.Event().wait()
+    return find(host, *args, **more)
+
+socket.getaddrinfo = getaddrinfo
+"""
 
 
 def interrupt(chat: Terminal, half: str) -> None:

@@ -10,6 +10,7 @@ def main() -> None:
     """Run the command line of this process."""
     import sys
 
+    from homing.cli.leaving import leave
     from homing.cli.rim import run
 
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))

@@ -5,9 +5,6 @@ By the time the main part has ended all that counts is on record, so the rest ma
 """
 
 import asyncio
-import os
-import sys
-import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -15,16 +12,17 @@ from typing import Any
 
 import structlog
 
+from homing.cli.leaving import THREADS, our_threads
+
 log = structlog.get_logger(__name__)
 
 _LAST_SECONDS = 1.0
-_THREADS = "homing-thread"
 
 
 def run_out(main: Coroutine[Any, Any, None]) -> bool:
     """Run the main part of a process; say whether everything in it has ended."""
     runner = asyncio.Runner()
-    pool = ThreadPoolExecutor(thread_name_prefix=_THREADS)
+    pool = ThreadPoolExecutor(thread_name_prefix=THREADS)
     runner.get_loop().set_default_executor(pool)
     try:
         runner.run(main)
@@ -40,13 +38,6 @@ def run_out(main: Coroutine[Any, Any, None]) -> bool:
     return False
 
 
-def end_here() -> None:
-    """End the process on the spot: Python itself would wait for what has not ended."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
-
-
 async def _deaf_tasks() -> list[str]:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -60,7 +51,7 @@ async def _deaf_tasks() -> list[str]:
 def _deaf_threads() -> list[str]:
     """Name the threads that still work; a look-up of a name can take half a minute, and hears nothing meanwhile."""
     until = time.monotonic() + _LAST_SECONDS
-    ours = [thread for thread in threading.enumerate() if thread.name.startswith(_THREADS)]
+    ours = our_threads()
     for thread in ours:
         thread.join(max(0.0, until - time.monotonic()))
     return [thread.name for thread in ours if thread.is_alive()]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from homing.cli.ending import end_here, run_out
+from homing.cli.ending import run_out
 from homing.cli.home import announced, make_home, only_engine
+from homing.cli.leaving import end_here
 from homing.cli.problems import refused
 from homing.settings import Settings, load
 

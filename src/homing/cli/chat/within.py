@@ -7,7 +7,9 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from homing.cli.ending import run_out
 from homing.cli.home import announced, make_home, only_engine
+from homing.cli.leaving import THREADS
 from homing.cli.up import sqlite_file
 from homing.settings import Settings
 
@@ -42,7 +44,9 @@ class _Engine:
         self._failure: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._told: asyncio.Event | None = None
-        self._thread = threading.Thread(target=self._run, name="homing")
+        self._over = threading.Event()
+        self._ended = True
+        self._thread = threading.Thread(target=self._run, name=f"{THREADS}-engine", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -52,17 +56,23 @@ class _Engine:
             raise self._failure
 
     def stop(self) -> None:
-        if self._loop is not None and self._told is not None and self._thread.is_alive():
+        if self._loop is not None and self._told is not None and not self._over.is_set():
             self._loop.call_soon_threadsafe(self._told.set)
-        self._thread.join()
+        self._over.wait()
+        if self._ended:
+            self._thread.join()
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._live())
+            self._ended = run_out(self._live())
         except BaseException as error:  # noqa: BLE001 - told to the thread that waits for us
             self._failure = error
         finally:
             self._ready.set()
+            self._over.set()
+        if not self._ended:
+            # Kept as it is: taken apart it would only complain, and `leave` ends it with the process.
+            threading.Event().wait()
 
     async def _live(self) -> None:
         from homing.cli.doors import make_doors
