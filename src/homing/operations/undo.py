@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from homing.model.errors import Conflict
-from homing.model.jobs import Job
+from homing.model.jobs import Job, Timing
 from homing.operations.definition import next_from_now, thawed, timing_of
 from homing.operations.desk import Desk
 from homing.operations.job_changes import check_dedupe_key, stale, write_values
@@ -61,12 +61,25 @@ def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str,
     still: dict[str, Any] = {"retry": 0, "retry_of": None}
     if not columns["enabled"]:
         return still | {"next_run_at": None}
+    timing = timing_of(columns, schedule_of(columns), job.timing.runs_queued)
+    if job.enabled and job.removed_at is None and _same_times(timing, job.timing):
+        # The change was not about when: what the engine did since then goes on.
+        return {"next_run_at": job.next_run_at, "retry": job.timing.retry, "retry_of": job.timing.retry_of}
     kept: datetime | None = columns["next_run_at"]
     if kept is None or kept <= desk.now or columns["retry"]:
-        kept = next_from_now(desk, timing_of(columns, schedule_of(columns), job.timing.runs_queued))
+        kept = next_from_now(desk, timing)
+    if kept is None and runs.active_jobs(desk.tx, [job.id]):
+        # Its last run is under way, and how that ends says what comes after it.
+        return still | {"next_run_at": None}
     if kept is None:
         return still | {"enabled": False, "disabled_by": "done", "disabled_reason": _OVER, "next_run_at": None}
     return still | {"next_run_at": kept}
+
+
+def _same_times(one: Timing, other: Timing) -> bool:
+    return (one.schedule, one.starts_at, one.ends_at, one.max_runs) == (
+        other.schedule, other.starts_at, other.ends_at, other.max_runs,
+    )  # fmt: skip
 
 
 def _check_can_return(desk: Desk, job: Job) -> None:

@@ -10,16 +10,20 @@ import pytest
 
 from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
-from homing.model.errors import Conflict
+from homing.engine.keeper import Keeper
+from homing.engine.opening import Opened
+from homing.engine.thoughts import Thought
+from homing.model.errors import Conflict, ModelFailed
 from homing.operations.job_changes import disable_job, update_job
 from homing.operations.jobs import list_jobs
 from homing.operations.removal import remove_job
 from homing.operations.runs import cancel_run, list_runs
 from homing.operations.session_deletion import delete_session
 from homing.operations.shapes.base import read
-from homing.operations.shapes.job_asks import DisableJob, JobRef, ListJobs, UpdateJob
+from homing.operations.shapes.job_asks import DisableJob, JobRef, ListJobs, UndoJob, UpdateJob
 from homing.operations.shapes.run_asks import ListRuns, RunRef
 from homing.operations.shapes.session_asks import DeleteSession
+from homing.operations.undo import undo_job
 from homing.store import sessions
 from support.ledger import CHAT
 
@@ -158,6 +162,55 @@ async def test_a_one_shot_renamed_during_a_run_that_fails_says_so_and_is_not_lef
     after = home.job(job_id)
     assert (after.enabled, after.next_run_at, after.last_status) == (False, None, "error")
     assert "failed" in (after.disabled_reason or "")
+
+
+@pytest.mark.parametrize("once", [{"when": "in 1 hour"}, {"when": "every 1 hour", "max_runs": 1}])
+@pytest.mark.parametrize("early", [True, False])
+async def test_taking_back_a_new_name_leaves_the_last_run_in_its_lane(
+    home: Home, once: dict[str, Any], early: bool
+) -> None:
+    # On PostgreSQL time passes in rows, and not in what an undo keeps of them.
+    early = early and not home.store.postgres
+    job = home.add(**once)
+    if early:
+        change(home, job.id, name="other")
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    if not early:
+        change(home, job.id, name="other")
+    home.ask(undo_job, UndoJob(job_id=job.id, revision=2))
+    await home.settle()
+    assert home.ends(job.id) == [("ok", None)]
+    assert (home.job(job.id).name, home.job(job.id).status) == (job.name, "done")
+
+
+async def test_taking_back_another_time_leaves_the_run_of_the_first_in_its_lane(home: Home) -> None:
+    job = home.add(when="in 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    change(home, job.id, when="in 2 hours")
+    home.ask(undo_job, UndoJob(job_id=job.id, revision=2))
+    await home.settle()
+    assert home.ends(job.id) == [("ok", None)]
+    assert (home.job(job.id).next_run_at, home.job(job.id).status) == (None, "done")
+
+
+async def test_taking_back_a_new_name_leaves_a_one_shot_its_next_try(home: Home) -> None:
+    job = home.add(when="in 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+
+    async def fail(_opened: Opened, _keeper: Keeper) -> Thought:
+        raise ModelFailed("The model did not answer.")
+
+    await home.work(lanes=home.lanes(fail))
+    again = home.job(job.id).next_run_at
+    change(home, job.id, name="other")
+    home.ask(undo_job, UndoJob(job_id=job.id, revision=2))
+    assert (home.job(job.id).enabled, home.job(job.id).next_run_at) == (True, again)
+    home.pass_time(minutes=1, seconds=1)
+    await home.settle()
+    assert [(run.trigger, run.state) for run in home.runs(job.id)] == [("timer", "error"), ("retry", "ok")]
 
 
 async def test_a_session_deleted_during_the_run_gets_nothing_and_the_run_says_so(home: Home) -> None:
