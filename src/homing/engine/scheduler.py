@@ -64,12 +64,13 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], house: House) -> None:
         tx,
         firings,
         unified=house.settings.unified_session,
+        beating=house.settings.heartbeat_minutes > 0,
         also={job.session_id for job in due},
     )
     _skip(tx, skipping, fired)
     jobs.advance(tx, [_move(one, fired) for one in decided])
     for one in decided:
-        if one.verdict.scheduled_for is None and one.verdict.next_run_at is None:
+        if one.verdict.next_run_at is None and not _ran(one, fired):
             _run_out(tx, one, house)
     for job, error in bad:
         _schedule_error(tx, job, error, house)
@@ -92,19 +93,23 @@ def _firing(one: Decided, now: datetime) -> Firing:
 
 def _move(one: Decided, fired: Fired) -> dict[str, object]:
     verdict = one.verdict
-    ran = (
-        verdict.scheduled_for is not None
-        and run_id(one.job.id, verdict.scheduled_for, verdict.trigger, verdict.retry) in fired.run_ids
-    )
     return {
         "b_id": one.job.id,
         "b_next": verdict.next_run_at,
         # Retries are further tries at one instant: they use up none of the job's runs.
-        "b_queued": int(ran and verdict.trigger != "retry"),
+        "b_queued": int(_ran(one, fired) and verdict.trigger != "retry"),
         "b_retry": one.job.timing.retry,
         "b_retry_of": one.job.timing.retry_of,
         "b_rev": fired.revs[one.job.session_id],
     }
+
+
+def _ran(one: Decided, fired: Fired) -> bool:
+    """Say whether a run was written: an instant that has its row already is not run again."""
+    verdict = one.verdict
+    if verdict.scheduled_for is None:
+        return False
+    return run_id(one.job.id, verdict.scheduled_for, verdict.trigger, verdict.retry) in fired.run_ids
 
 
 def _skip(tx: Tx, skipping: Sequence[Decided], fired: Fired) -> None:

@@ -52,8 +52,13 @@ class Fired:
     revs: Mapping[int, int]
 
 
-def fire(tx: Tx, firings: Sequence[Firing], *, unified: bool, also: Collection[int] = ()) -> Fired:
-    """Write runs and what they become. `also` names further sessions to lock and mark in the same go."""
+def fire(
+    tx: Tx, firings: Sequence[Firing], *, unified: bool, beating: bool = False, also: Collection[int] = ()
+) -> Fired:
+    """Write runs and what they become. `also` names further sessions to lock and mark in the same go.
+
+    Without `beating` heartbeats are switched off: those that are left from before will not beat again.
+    """
     bound = {f.job.session_id for f in firings} | set(also)
     if not bound:
         return Fired(run_ids=set(), revs={})
@@ -62,7 +67,7 @@ def fire(tx: Tx, firings: Sequence[Firing], *, unified: bool, also: Collection[i
     found = sessions.get_many(tx, bound)
     # Under the lock the next revision is known before it is written, so that rows can carry it.
     revs = {session_id: session.rev + 1 for session_id, session in found.items()}
-    own = _isolated_sessions(tx, firings)
+    own = _isolated_sessions(tx, firings, found)
     lane_ids = {f.run_id: _lane(f, own, shared) for f in firings}
     fresh = runs.add_runs(tx, [_new_run(f, found[f.job.session_id], lane_ids[f.run_id], revs) for f in firings])
     living = [f for f in firings if f.run_id in fresh and found[f.job.session_id].deleted_at is None]
@@ -72,14 +77,14 @@ def fire(tx: Tx, firings: Sequence[Firing], *, unified: bool, also: Collection[i
     events = [f for f in living if f.job.payload_kind == "system_event"]
     turns = [f for f in living if f.job.payload_kind == "agent_turn"]
     inbounds.enqueue(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns])
-    inbounds.enqueue(tx, _event_inbounds(tx, events, lane_ids))
+    inbounds.enqueue(tx, _event_inbounds(tx, events, lane_ids, beating=beating))
     _finish(tx, told, dict(zip((f.run_id for f in told), seqs, strict=True)), revs)
     _finish(tx, events, {}, revs)
     return Fired(run_ids=fresh, revs=revs)
 
 
-def _isolated_sessions(tx: Tx, firings: Sequence[Firing]) -> dict[str, int]:
-    """Give each isolated run the session of its own in which it works; run id to session id."""
+def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Session]) -> dict[str, int]:
+    """Give each isolated run the session of its own in which it works, on its bound session's clock; by run id."""
     alone = {f.run_id: f for f in firings if f.job.isolated}
     keys = {run: isolated_key(f.job.id, f.scheduled_for, f.trigger, f.retry) for run, f in alone.items()}
     ids = sessions.make_missing(
@@ -87,7 +92,7 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing]) -> dict[str, int]:
         [
             {
                 "key": keys[run], "user_id": f.job.user_id, "agent_id": f.job.agent_id, "title": f.job.name,
-                "parent_id": f.job.session_id,
+                "parent_id": f.job.session_id, "timezone": found[f.job.session_id].timezone,
             }
             for run, f in alone.items()
         ],
@@ -145,9 +150,11 @@ def _turn_inbound(
     )
 
 
-def _event_inbounds(tx: Tx, firings: Sequence[Firing], lane_ids: Mapping[str, int]) -> list[NewInbound]:
+def _event_inbounds(
+    tx: Tx, firings: Sequence[Firing], lane_ids: Mapping[str, int], *, beating: bool
+) -> list[NewInbound]:
     waiting = [f.job.session_id for f in firings if f.job.wake == "next_heartbeat"]
-    beating = jobs.with_heartbeat(tx, waiting) if waiting else set[int]()
+    looked_at = jobs.with_heartbeat(tx, waiting) if waiting and beating else set[int]()
     return [
         NewInbound(
             session_id=f.job.session_id,
@@ -156,7 +163,7 @@ def _event_inbounds(tx: Tx, firings: Sequence[Firing], lane_ids: Mapping[str, in
             source="system",
             text=f.job.message,
             # Without a heartbeat nobody would ever look, so the event wakes the lane itself.
-            line="note" if f.job.wake == "next_heartbeat" and f.job.session_id in beating else "machines",
+            line="note" if f.job.wake == "next_heartbeat" and f.job.session_id in looked_at else "machines",
             job_id=f.job.id,
             sender_id=f.job.sender_id,
             meta=_ids(f),

@@ -28,7 +28,12 @@ def run_job(desk: Desk, ask: JobRef) -> RunShape:
     firing = Firing(
         job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at
     )
-    fired = fire(desk.tx, [firing], unified=desk.settings.unified_session)
+    fired = fire(
+        desk.tx,
+        [firing],
+        unified=desk.settings.unified_session,
+        beating=desk.settings.heartbeat_minutes > 0,
+    )
     if firing.run_id not in fired.run_ids:
         raise _already(firing.run_id)
     jobs.engine_write(desk.tx, job.id, {"rev": fired.revs[job.session_id]})

@@ -161,6 +161,20 @@ async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselv
     assert home.call()[-1].text == "The door was opened.\n\nThe door was opened."
 
 
+async def test_switched_off_an_event_wakes_by_itself_although_the_heartbeat_has_not_ended_yet(
+    make_home: MakeHome,
+) -> None:
+    home = make_home(heartbeat_minutes=120)
+    add_event(home, wake="next_heartbeat", when="every 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home = make_home()
+    home.pass_time(hours=1)
+    await home.settle()
+    assert heartbeat(home).next_run_at is not None
+    assert home.call()[-1].text == "The door was opened.\n\nThe door was opened."
+
+
 async def test_a_system_job_is_listed_to_nobody_blocks_nothing_and_is_not_edited_by_accident(
     make_home: MakeHome,
 ) -> None:

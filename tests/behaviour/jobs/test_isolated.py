@@ -8,9 +8,11 @@ from homing.operations.memories import add_memory
 from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
 from homing.operations.session_deletion import delete_session
+from homing.operations.sessions import update_session
+from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.shapes.people_asks import AddMemory
-from homing.operations.shapes.session_asks import DeleteSession
+from homing.operations.shapes.session_asks import DeleteSession, UpdateSession
 from homing.store import inbounds
 from homing.store import tables as t
 from homing.testing import tool_call
@@ -235,3 +237,11 @@ async def test_an_isolated_run_is_cancelled_with_the_session_it_works_in(home: H
         await home.until_closed(1, None)
     assert home.ends(job_id) == [("cancelled", "session_deleted")]
     assert home.shown() == []
+
+
+async def test_an_isolated_run_goes_by_the_clock_of_its_bound_session(home: Home) -> None:
+    home.ledger.session()
+    home.ask(update_session, read(UpdateSession, {"session_key": CHAT, "timezone": "Asia/Tokyo"}))
+    add_isolated(home, write_back="none")
+    await come_due(home)
+    assert " Asia/Tokyo for the user." in home.heard()

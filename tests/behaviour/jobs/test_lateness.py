@@ -136,6 +136,17 @@ async def test_a_slot_that_already_ran_is_not_replayed_even_if_the_row_still_sho
     assert home.job(job.id).next_run_at == ran.scheduled_for + timedelta(hours=1)
 
 
+async def test_a_one_shot_that_already_ran_is_done_even_if_its_row_still_shows_it(home: Home) -> None:
+    job = home.add(when="in 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    ran = home.only_run(job.id)
+    home.change(job.id, enabled=True, disabled_by=None, disabled_reason=None, next_run_at=ran.scheduled_for)
+    await home.settle()
+    assert home.ends(job.id) == [("ok", None)]
+    assert (home.job(job.id).status, home.job(job.id).next_run_at) == ("done", None)
+
+
 async def test_only_the_next_instant_says_what_is_due(home: Home) -> None:
     job = home.add(when="every 1 hour")
     home.pass_time(hours=1, seconds=5)
