@@ -90,11 +90,13 @@ def _url(*schemes: str) -> Callable[[object], str]:
 def _hours(value: object) -> tuple[time, time]:
     first, dash, last = _text(value).partition("-")
     try:
-        if not dash:
+        begin, end = time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
+        # They are read on each user's own clock; and between a time and itself there is no hour.
+        if not dash or begin.tzinfo or end.tzinfo or begin == end:
             raise ValueError
-        return time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
     except ValueError:
-        raise ValueError("must be two times of day, such as 08:00-22:00") from None
+        raise ValueError("must be two different times of day without a zone, such as 08:00-22:00") from None
+    return begin, end
 
 
 def _session_key(value: object) -> str:

@@ -123,6 +123,12 @@ def test_a_value_of_the_wrong_kind_is_refused(tmp_path: Path, toml: str, told: s
     assert told in faults_of(tmp_path, toml)
 
 
+@pytest.mark.parametrize("hours", ["08:00Z-22:00Z", "08:00-08:00", "08:00", "8-22"])
+def test_active_hours_are_two_different_times_on_the_users_own_clock(tmp_path: Path, hours: str) -> None:
+    told = faults_of(tmp_path, HOMING_ACTIVE_HOURS=hours)
+    assert "HOMING_ACTIVE_HOURS must be two different times of day without a zone, such as 08:00-22:00" in told
+
+
 def test_a_secret_is_told_neither_in_a_fault_nor_when_printed(tmp_path: Path) -> None:
     told = faults_of(tmp_path, HOMING_DATABASE_URL="mysql://me:hunter2@db", HOMING_SMTP_URL="hunter2")
     settings = settings_of(tmp_path, HOMING_DATABASE_URL="postgresql://me:hunter2@db/x", HOMING_TOKEN="hunter2")
