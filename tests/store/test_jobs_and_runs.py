@@ -137,7 +137,8 @@ def test_a_pause_that_ends_by_itself_leaves_out_what_somebody_asked_to(store: St
     store.write_now(furnish)
     assert do(store, wake_paused) == 1
     upcoming, until = read(store, "job_fruit").next_run_at, do(store, runs.left_out_until, "job_fruit")
-    assert upcoming is not None and until is not None
+    assert upcoming is not None
+    assert until is not None
     assert upcoming - until == timedelta(minutes=1)
 
 

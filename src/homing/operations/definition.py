@@ -106,6 +106,9 @@ def _payload_columns(ask: JobFields, before: Job | None) -> dict[str, Any]:
         if inner is not None and inner != ask.message:
             raise Invalid("message and payload.message differ; give one of them.", field="message", code="wrong_type")
         columns["message"] = ask.message
+    elif before is not None and (ask.gave("message") or (ask.gave("payload") and payload is None)):
+        # There is no default for what is to be done.
+        columns["message"] = inner or ""
     if "message" in columns and not str(columns["message"]).strip():
         raise Invalid(
             "message is missing. Say what is to be done then, for example 'Look for new fruit and tell me'.",
@@ -131,7 +134,7 @@ def check_pairing(columns: Mapping[str, Any]) -> None:
     """Rule 23: a reminder or an event happens in the session itself."""
     if columns["isolated"] and columns["payload_kind"] != "agent_turn":
         raise Invalid(
-            f"A {columns['payload_kind']} cannot be isolated: leave out session, or make it an agent_turn.",
+            f"A {columns['payload_kind']} cannot be isolated: leave out one of the two, or make it an agent_turn.",
             field="session",
             code="out_of_range",
         )
@@ -143,7 +146,7 @@ def read_times(desk: Desk, ask: JobFields, *, zone: str, before: Job | None) -> 
     tz = check_zone(ask.timezone) if ask.timezone else zone
     raw = _raw(ask, adding=before is None)
     bounds = ask.gave("starts_at") or ask.gave("ends_at")
-    if raw is None and not ask.timezone and not bounds:
+    if raw is None and not ask.gave("timezone") and not bounds:
         return None
     when = _read_schedule(desk, raw, ask, tz, before)
     when = _bounded(when, ask, now=now, before=before, fresh=raw is not None)
@@ -179,8 +182,8 @@ def _read_schedule(
     if raw is None:
         assert before is not None
         timing = before.timing
-        # Only the zone was named: the same schedule on another clock.
-        schedule = replace(timing.schedule, tz=tz) if ask.timezone else timing.schedule
+        # Only the zone was named, or null for the session's: the same schedule on another clock.
+        schedule = replace(timing.schedule, tz=tz) if ask.gave("timezone") else timing.schedule
         return When(schedule=schedule, starts_at=timing.starts_at, ends_at=timing.ends_at)
     reading = read_schedule(raw, now=desk.now, zone=tz)
     schedule = reading.schedule

@@ -332,6 +332,36 @@ def test_null_means_the_default(world: World) -> None:
     assert (changed.catch_up, changed.description) == ("latest", None)
 
 
+def test_null_for_the_zone_means_the_sessions(world: World) -> None:
+    job = add(world, when="every day at 9", timezone="Asia/Tokyo")
+    assert patch(world, job, timezone=None).schedule.plain()["tz"] == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("given", [{"message": None}, {"payload": None}, {"payload": {"message": None}}])
+def test_what_is_to_be_done_has_no_default(world: World, given: dict[str, Any]) -> None:
+    job = add(world)
+    assert field_codes(refused(lambda: patch(world, job, **given), Invalid)) == {"message": "missing"}
+    assert patch(world, job, payload=None, message="other").payload.message == "other"
+
+
+def test_kinds_may_be_spelled_as_other_programs_do(world: World) -> None:
+    job = add(world, payload={"kind": "system-event"}, wake="next-heartbeat")
+    assert (job.payload.kind, job.wake) == ("system_event", "next_heartbeat")
+    assert patch(world, job, payload={"kind": "agentTurn"}).payload.kind == "agent_turn"
+
+
+@pytest.mark.parametrize("name", ["max_runs", "catch_up_window_seconds"])
+def test_true_is_no_number(world: World, name: str) -> None:
+    job = add(world)
+    given: dict[str, Any] = {name: True}
+    assert field_codes(refused(lambda: patch(world, job, **given), Invalid)) == {name: "wrong_type"}
+
+
+def test_a_limit_is_told_as_people_write_it(world: World) -> None:
+    error = refused(lambda: add(world, payload={"timeout_seconds": 1e9}), Invalid)
+    assert "604,800 or less" in error.detail
+
+
 def test_an_update_of_a_message_keeps_the_kind(world: World) -> None:
     job = add(world, payload={"kind": "reminder"})
     assert patch(world, job, message="Drink!").payload.kind == "reminder"

@@ -256,8 +256,8 @@ def fields_of(cron: str) -> list[str]:
         return ["0", *fields]
     if len(fields) != 6:
         raise _refused(
-            f"'{shortened(text)}' has {len(fields)} fields; cron has 5 (minute hour day month weekday), "
-            "or 6 with seconds first."
+            f"'{shortened(text)}' has {len(fields)} field{'s' * (len(fields) != 1)}; cron has 5 (minute hour day month"
+            " weekday), or 6 with seconds first."
         )
     return fields
 

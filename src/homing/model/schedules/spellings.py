@@ -80,7 +80,7 @@ def _given(raw: Mapping[str, object]) -> dict[str, object]:
 def _the_one(given: Mapping[str, object]) -> tuple[str, str, object]:
     found = [(KINDS[key], key, value) for key, value in given.items() if key in KINDS]
     if len(found) > 1:
-        named = " and ".join(f"'{key}'" for _, key, _ in found)
+        named = " and ".join(f"'{_shown(key)}'" for _, key, _ in found)
         raise Invalid(f"{named} are two schedules; give one of them.", field="schedule", code="schedule_twice")
     kind = _kind(given)
     if not found:
@@ -90,11 +90,15 @@ def _the_one(given: Mapping[str, object]) -> tuple[str, str, object]:
         )
     if kind not in (None, found[0][0]):
         raise Invalid(
-            f"The kind is '{kind}', but '{found[0][1]}' is given; make them agree.",
+            f"The kind is '{kind}', but '{_shown(found[0][1])}' is given; make them agree.",
             field="schedule.kind",
             code="schedule_twice",
         )
     return found[0]
+
+
+def _shown(plain: str) -> str:
+    return next((name for name in SHOWN if name.replace("_", "") == plain), plain)
 
 
 def _kind(given: Mapping[str, object]) -> str | None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
@@ -15,7 +16,16 @@ MAX_NAME = 128
 MOST = 2**53 - 1
 """The largest number that every JSON reader keeps exactly; each database holds it."""
 
-Count = Annotated[int, Field(ge=0, le=MOST)]
+
+def _no_flag(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "true and false are no numbers")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_flag)]
+"""A whole number; digits in a text will do, but true is not 1."""
+Count = Annotated[Whole, Field(ge=0, le=MOST)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
 Short = Annotated[str, Field(max_length=256)]
@@ -51,8 +61,8 @@ class Nothing(Ask):
 class PageAsk(Ask):
     """One page of a list."""
 
-    limit: int = Field(default=50, ge=1, le=200)
-    cursor: Annotated[str, Field(max_length=1024)] | None = None
+    limit: Whole = Field(default=50, ge=1, le=200)
+    cursor: str | None = None
 
 
 class Answer(BaseModel):

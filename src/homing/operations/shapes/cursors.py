@@ -8,6 +8,8 @@ from typing import Any
 from homing.model.errors import Malformed
 from homing.operations.shapes.base import MOST
 
+_LONGEST = 1024
+
 
 def encode(*key: int | str | None) -> str:
     """Write down where a page ended."""
@@ -19,6 +21,8 @@ def decode(cursor: str | None, *kinds: type | tuple[type, ...]) -> tuple[Any, ..
     """Read where a page ended; one that we did not write for this list is refused."""
     if cursor is None:
         return None
+    if len(cursor) > _LONGEST:
+        raise bad()
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))

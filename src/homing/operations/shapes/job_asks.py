@@ -1,15 +1,24 @@
 """What may be asked about jobs."""
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from homing.model.jobs import PayloadKind, Status
-from homing.operations.shapes.base import Ask, Count, Long, Name, PageAsk, Short, Text
+from homing.operations.shapes.base import Ask, Count, Long, Name, PageAsk, Short, Text, Whole
 
 Id = Annotated[str, Field(min_length=1, max_length=256)]
 Key = Annotated[str, Field(min_length=1, max_length=300)]
 Seconds = Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)]
+
+
+def _snake(word: object) -> object:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", word).lower() if isinstance(word, str) else word
+
+
+# system-event and agentTurn are what other programs call them.
+Spelled = BeforeValidator(_snake)
 Schedule = Annotated[
     Any,
     WithJsonSchema(
@@ -29,7 +38,7 @@ _ANSWERED = frozenset(
 class PayloadAsk(Ask):
     """What a job does; on an update, fields given change."""
 
-    kind: PayloadKind | None = None
+    kind: Annotated[PayloadKind, Spelled] | None = None
     message: Text | None = None
     model: Short | None = None
     thinking: Short | None = None
@@ -52,15 +61,15 @@ class JobFields(Ask):
     session: Literal["main", "isolated"] | None = None
     write_back: Literal["full", "summary", "none"] | None = None
     continue_: bool | None = Field(default=None, validation_alias="continue")
-    wake: Literal["now", "next_heartbeat"] | None = None
+    wake: Annotated[Literal["now", "next_heartbeat"], Spelled] | None = None
     catch_up: Literal["latest", "skip"] | None = None
-    catch_up_window_seconds: Annotated[int, Field(ge=0, le=315_360_000)] | None = None
+    catch_up_window_seconds: Annotated[Whole, Field(ge=0, le=315_360_000)] | None = None
     quiet: bool | None = None
     delete_after_run: bool | None = None
     dedupe_key: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     starts_at: Short | None = None
     ends_at: Short | None = None
-    max_runs: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    max_runs: Annotated[Whole, Field(ge=1, le=1_000_000_000)] | None = None
     may_schedule: bool | None = None
 
 
@@ -105,7 +114,7 @@ class DisableJob(DisableBody, JobRef):
 class SkipBody(Ask):
     """How many times to leave out."""
 
-    count: int = Field(default=1, ge=1, le=100)
+    count: Whole = Field(default=1, ge=1, le=100)
 
 
 class SkipJob(SkipBody, JobRef):
@@ -136,14 +145,14 @@ class ListJobs(PageAsk):
     status: Status | None = None
     q: Short | None = None
     sort: Literal["next", "name", "updated", "last"] = "next"
-    recent: Annotated[int, Field(ge=0, le=100)] | None = None
+    recent: Annotated[Whole, Field(ge=0, le=100)] | None = None
     all: bool = False
 
 
 class GetJob(JobRef):
     """Read one job."""
 
-    recent: Annotated[int, Field(ge=0, le=100)] | None = None
+    recent: Annotated[Whole, Field(ge=0, le=100)] | None = None
 
 
 class AdminListJobs(PageAsk):
@@ -172,6 +181,6 @@ class PreviewSchedule(Ask):
     text: Short | None = None
     schedule: Schedule = None
     timezone: Short | None = None
-    count: int = Field(default=3, ge=1, le=100)
+    count: Whole = Field(default=3, ge=1, le=100)
     after: Short | None = None
     session_key: Key | None = None

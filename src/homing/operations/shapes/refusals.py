@@ -70,9 +70,9 @@ def _range(field: str, error: ErrorDetails) -> str:
     limits = error.get("ctx", {})
     match error["type"]:
         case "greater_than_equal":
-            return f"{field} must be {limits['ge']} or more{_shown(error)}."
+            return f"{field} must be {_number(limits['ge'])} or more{_shown(error)}."
         case "less_than_equal":
-            return f"{field} must be {limits['le']} or less{_shown(error)}."
+            return f"{field} must be {_number(limits['le'])} or less{_shown(error)}."
         case "string_too_long":
             return f"{field} has at most {limits['max_length']:,} characters; this has {len(error['input']):,}."
         case "string_too_short":
@@ -83,6 +83,10 @@ def _range(field: str, error: ErrorDetails) -> str:
             return f"{field} must be {limits['expected']}{_shown(error)}."
         case _:
             return f"{field} is out of range{_shown(error)}."
+
+
+def _number(limit: float) -> str:
+    return f"{int(limit) if limit == int(limit) else limit:,}"
 
 
 def _shown(error: ErrorDetails) -> str:

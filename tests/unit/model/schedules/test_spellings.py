@@ -147,3 +147,8 @@ def test_a_schedule_that_cannot_be_taken_is_refused_by_field_and_code(raw: dict[
 
 def test_an_unknown_field_is_answered_with_the_nearest_known_one():
     assert "'cron'" in refusal({"crom": "0 9 * * *"}).detail
+
+
+def test_two_schedules_are_named_as_people_write_them() -> None:
+    with pytest.raises(Invalid, match="'cron' and 'every_ms' are two schedules"):
+        read({"cron": "0 9 * * *", "everyMs": 5})
