@@ -57,7 +57,7 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
     external_id = f"{hook.id}:{ask.external_id}" if ask.external_id else None
     known = inbounds.find_external(desk.tx, session.id, external_id) if external_id else None
     if known is not None:
-        return CalledShape(inbound_id=known.id)
+        return CalledShape(inbound_id=known.id, repeats="same" if known.text == _text(ask.body) else "other")
     [inbound_id] = inbounds.enqueue(
         desk.tx,
         [

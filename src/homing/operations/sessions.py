@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from homing.model.errors import Conflict, Invalid
+from homing.model.errors import Conflict, Invalid, NotFound
 from homing.model.ids import new_id
 from homing.model.runs import epoch_us, from_epoch_us
 from homing.model.schedules import check_zone
@@ -49,10 +49,13 @@ def make_session(
     made = sessions.add(
         desk.tx, key=key, user_id=desk.caller.user_id, agent_id=agent_id, title=title, timezone=timezone
     )
-    if made is None:
-        # Mine: the caller hears that. Another's: the caller hears that there is nothing for them.
-        desk.session(key)
-    return made
+    if made is not None:
+        return made
+    known = sessions.find(desk.tx, key)
+    if known is None or known.user_id != desk.caller.user_id:
+        # Another's: it is not there for the caller, and cannot be made either.
+        raise NotFound(f"You have no session {key}, and this key cannot be used. Choose another.")
+    return None
 
 
 def check_agent(desk: Desk, agent_id: str | None) -> str:

@@ -104,7 +104,7 @@ def _once(route: Route, desk: Desk, ask: Ask, *, path: str, key: str, given: Map
 
 def _again(route: Route, kept: KeptAnswer, asked: str) -> Made:
     if kept.body_sha256 != asked:
-        raise KeyReused("This Idempotency-Key came with another request before. Use a fresh one for each request.")
+        raise key_reused()
     if route.once is not None:
         made = json.loads(kept.answer)
         raise Conflict(
@@ -122,6 +122,11 @@ def _answered(route: Route, answer: Answer) -> Made:
 
 def _without(text: str, member: str) -> str:
     return json.dumps({name: value for name, value in json.loads(text).items() if name != member})
+
+
+def key_reused() -> "KeyReused":
+    """Refuse a key that came with another body before."""
+    return KeyReused("This Idempotency-Key came with another request before. Use a fresh one for each request.")
 
 
 class KeyReused(Refused):

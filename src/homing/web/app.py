@@ -9,6 +9,8 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
 
 from homing.model.clock import Clock
 from homing.model.errors import Error, Forbidden
@@ -188,12 +190,22 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return problem_of(error, _request_id(request))
 
 
+def _methods_at(request: Request) -> set[str]:
+    """Gather what an address takes; the router names only its first route there."""
+    routes = [route for route in request.app.routes if isinstance(route, StarletteRoute)]
+    here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return {method for route in here for method in route.methods or ()}
+
+
 async def _refuse_by_router(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         # The router says only that; whoever stands at an address may know more.
-        plain = error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase
-        detail = f"{request.method} cannot be used here." if plain else error.detail
-        return problem(405, "wrong_method", detail, _request_id(request), headers=dict(error.headers or {}))
+        if error.detail != HTTPStatus.METHOD_NOT_ALLOWED.phrase:
+            headers = dict(error.headers or {})
+            return problem(405, "wrong_method", error.detail, _request_id(request), headers=headers)
+        allow = ", ".join(sorted(_methods_at(request)))
+        detail = f"{request.method} cannot be used here. Use {allow}."
+        return problem(405, "wrong_method", detail, _request_id(request), headers={"Allow": allow})
     code = {404: "not_found", 413: "too_large"}.get(error.status_code, "malformed")
     return problem(error.status_code, code, str(error.detail), _request_id(request))

@@ -16,7 +16,7 @@ from homing.operations.shapes.base import read
 from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
 from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
-from homing.web.answering import Made, bodied, idempotency_key, let_in, queried
+from homing.web.answering import Made, bodied, idempotency_key, key_reused, let_in, queried
 from homing.web.bodies import is_json, parse, read_body
 from homing.web.callers import NOBODY, until
 from homing.web.changes import read_place
@@ -58,10 +58,15 @@ async def call_hook(door: FrontDoor, request: Request) -> Response:
     given = queried(CALL_HOOK, request)
     body = await read_body(request)
     given["body"] = _said(body, request.headers.get("content-type", ""))
-    given["external_id"] = idempotency_key(request) or request.headers.get("webhook-id") or None
+    key = idempotency_key(request)
+    given["external_id"] = key or request.headers.get("webhook-id") or None
     ask = read(CallHook, given)
     called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
-    return Made(status=CALL_HOOK.operation.status, text=called.model_dump_json()).response()
+    # Senders of webhooks write a later attempt anew, with its own time in it: their id alone decides.
+    if key is not None and called.repeats == "other":
+        raise key_reused()
+    replayed = called.repeats is not None
+    return Made(status=CALL_HOOK.operation.status, text=called.model_dump_json(), replayed=replayed).response()
 
 
 async def watch_session(door: FrontDoor, request: Request) -> Response:

@@ -1,11 +1,14 @@
 """What a request says in its path, its query and its body, put together for the operation; whoever carried it here."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from homing.model.errors import Invalid, Malformed
 from homing.operations.shapes.base import Listing, PageAsk, read
 from homing.web.routes import Route
+
+_OFFSET = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d:?\d\d)")
 
 
 def gathered(
@@ -19,7 +22,8 @@ def gathered(
             raise Malformed(f"{name[:100]} is given twice in the query. Give it once.")
         seen.add(name)
         if name not in but:
-            given[name] = value
+            # A + that nobody encoded comes as a space; after an instant it can only have been one.
+            given[name] = _OFFSET.sub(r"\1+\2", value) if _OFFSET.fullmatch(value) else value
     if issubclass(route.operation.answer, Listing):
         given = _without_page(given)
     if route.has_body and (extra := given.keys() - route.defaults.keys()):

@@ -124,6 +124,12 @@ async def test_a_hook_takes_the_same_call_once(site: Site) -> None:
         again = await site.nobody.post(path, json={"text": "built"}, headers={name: f"id of {name}"})
         assert (first.status_code, again.status_code) == (202, 202)
         assert first.json() == again.json()
+        assert ("Idempotency-Replayed" in first.headers, again.headers["Idempotency-Replayed"]) == (False, "true")
+    other = {"text": "broken"}
+    reused = await site.nobody.post(path, json=other, headers={"Idempotency-Key": "id of Idempotency-Key"})
+    assert (reused.status_code, reused.json()["code"]) == (422, "key_reused")
+    # A sender of webhooks says the same again with another time in it.
+    assert (await site.nobody.post(path, json=other, headers={"webhook-id": "id of webhook-id"})).status_code == 202
     calls = [
         await site.nobody.post(path, content=b"plain words", headers={"Content-Type": "text/plain"}),
         await site.nobody.post(path, json={"any": ["json", 1]}),

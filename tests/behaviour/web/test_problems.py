@@ -149,7 +149,29 @@ async def test_a_wrong_method_names_the_right_ones(site: Site) -> None:
     response = await site.owner.put("/api/jobs")
     assert response.status_code == 405
     assert problem(response)["code"] == "wrong_method"
-    assert set(response.headers["allow"].replace(" ", "").split(",")) & {"GET", "POST"}
+    assert response.headers["allow"] == "GET, POST"
+    assert "GET, POST" in problem(response)["detail"]
+    assert (await site.owner.put("/api/jobs/job_x")).headers["allow"] == "DELETE, GET, PATCH"
+
+
+async def test_a_plus_that_nobody_encoded_is_read_as_one(site: Site) -> None:
+    session(site.world)
+    for path in ("/api/upcoming?from=2030-11-17T00:00:00+08:00&to=2030-11-18T00:00:00.5+0800",
+                 "/api/runs?from=2030-11-17T00:00+08:00"):  # fmt: skip
+        assert (await site.owner.get(path)).status_code == 200, path
+
+
+async def test_a_title_of_blanks_is_none(site: Site) -> None:
+    assert field_codes(await site.owner.post("/api/sessions", json={"title": "  "})) == {"title": "out_of_range"}
+    made = await site.owner.post("/api/sessions", json={"title": " Fruit "})
+    assert made.json()["title"] == "Fruit"
+
+
+async def test_anothers_key_is_refused_with_a_sentence_that_helps(site: Site) -> None:
+    session(site.world)
+    response = await site.stranger.post("/api/sessions", json={"key": "web:abc"})
+    assert response.status_code == 404
+    assert "Choose another" in problem(response)["detail"]
 
 
 async def test_a_page_that_cannot_be_is_refused(site: Site) -> None:

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from homing.operations.shapes.base import Answer, Ask, Count, Name, PageAsk, Short, Text
+from homing.operations.shapes.base import MAX_NAME, Answer, Ask, Count, Name, PageAsk, Short, Text
 from homing.operations.shapes.job_asks import Id, Key
 
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
 Address = Annotated[str, Field(min_length=3, max_length=500)]
 
 
@@ -20,7 +21,7 @@ class AddSession(Ask):
     """Make a session; without a key it gets one of its own."""
 
     key: Key | None = None
-    title: Name | None = None
+    title: Title | None = None
     agent_id: Short | None = None
     timezone: Short | None = None
 
@@ -39,7 +40,7 @@ class SessionPatch(Ask):
         "key user_id state turn lane lane_size automations last_message created_at updated_at deleted_at".split()
     )
 
-    title: Name | None = None
+    title: Title | None = None
     timezone: Short | None = None
     agent_id: Short | None = None
     addresses: Annotated[list[Address], Field(max_length=20)] | None = None
@@ -160,6 +161,8 @@ class CallHook(Ask):
 
 class CalledShape(Answer):
     inbound_id: str
+    repeats: Literal["same", "other"] | None = Field(default=None, exclude=True)
+    """For the door: the key was known, and came with the same words or with others."""
 
 
 class ListDeliveries(PageAsk):
