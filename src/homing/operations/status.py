@@ -47,5 +47,5 @@ def _next_wake(desk: Desk, workers: Sequence[Worker]) -> datetime | None:
     scheduling = [worker for worker in workers if worker.schedules]
     if not scheduling:
         return None
-    told = [worker.next_wake_at for worker in scheduling if worker.next_wake_at is not None]
+    told = [at for worker in scheduling if (at := worker.next_wake_at) is not None and at > desk.now]
     return jobs.next_wake(desk.tx) or min(told, default=None)

@@ -122,7 +122,8 @@ def preview_schedule(desk: Desk, ask: PreviewSchedule) -> PreviewShape:
     schedule = reading.schedule
     check(
         schedule,
-        now=after if isinstance(schedule, At) else now,
+        # One that is still to come may lie before the instant to start from: then nothing is next.
+        now=min(after, now) if isinstance(schedule, At) else now,
         min_interval_seconds=desk.settings.min_interval_seconds,
         starts_at=reading.starts_at,
         ends_at=reading.ends_at,

@@ -119,6 +119,13 @@ def test_a_token_signs_in_too_and_nothing_else_does(world: World) -> None:
         world.ask(sign_in, SignIn(token=cookie))
 
 
+def test_a_wake_that_is_over_is_not_the_next_one(world: World) -> None:
+    world.write(
+        lambda tx: upkeep.beat(tx, "w1", name="w1", schedules=True, next_wake_at=tx.now() - timedelta(seconds=5))
+    )
+    assert world.ask(get_status, Nothing()).scheduler.next_wake_at is None
+
+
 def test_the_status_counts_ones_own_things(world: World) -> None:
     job = add(world)
     add(world, enabled=False)

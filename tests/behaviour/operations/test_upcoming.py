@@ -97,6 +97,11 @@ def test_a_preview_warns_of_what_may_surprise_and_refuses_what_cannot_be(world: 
     assert field_codes(refused(lambda: preview(world, schedule=[1]), Invalid)) == {"schedule": "wrong_type"}
 
 
+def test_a_time_before_the_one_to_start_from_is_not_next(world: World) -> None:
+    told = preview(world, when="in 2 hours", after="in 3 days")
+    assert (told.next, told.schedule.plain()["kind"]) == ([], "at")
+
+
 def test_times_at_the_ends_of_the_calendar_are_answered_too(world: World) -> None:
     for after in ("9000-12-31T23:00+00:00", "1970-01-01T00:00"):
         preview(world, when="every day at 9", after=after, timezone="Pacific/Kiritimati", count=100)
