@@ -15,22 +15,23 @@ MAX_TERMS = 64
 
 def index_terms(text: str) -> str:
     """Spell a text as the terms under which it is found again."""
-    return " ".join(_terms(text))
+    return " ".join(_terms(text, whole=True))
 
 
 def query_terms(text: str) -> list[str]:
     """Name the terms to look for: those that mean something, or all when none does."""
-    terms = list(dict.fromkeys(_terms(text)))
+    terms = list(dict.fromkeys(_terms(text, whole=False)))
     telling = [term for term in terms if term not in _STOP]
     return (telling or terms)[:MAX_TERMS]
 
 
-def _terms(text: str) -> list[str]:
+def _terms(text: str, *, whole: bool) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     terms: list[str] = []
     for run in _RUN.findall(folded):
-        # A lone character is a term of its own: one-character questions find it as well.
-        terms += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+        pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+        # One character is often a whole word: each is indexed, and asked for only when it stands alone.
+        terms += [*pairs, *run] if whole else pairs or [run]
     for word in _WORD.findall(_RUN.sub(" ", folded)):
         terms.append(_stem(word))
     return terms
