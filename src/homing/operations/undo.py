@@ -6,7 +6,7 @@ from typing import Any
 
 from homing.model.errors import Conflict
 from homing.model.jobs import Job, Timing
-from homing.operations.definition import next_from_now, thawed, timing_of
+from homing.operations.definition import columns_of, next_from_now, thawed, timing_of
 from homing.operations.desk import Desk
 from homing.operations.job_changes import check_dedupe_key, stale, write_values
 from homing.operations.reach import hold_job
@@ -18,6 +18,10 @@ from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
 from homing.store.rows import schedule_of
 
+# Of what an undo keeps, these are the engine's as well.
+_ENGINES = frozenset(
+    {"enabled", "disabled_by", "disabled_reason", "disabled_until", "next_run_at", "retry", "retry_of"}
+)
 _OVER = "Its time passed before the change was taken back."
 
 
@@ -62,9 +66,9 @@ def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str,
     if not columns["enabled"]:
         return still | {"next_run_at": None}
     timing = timing_of(columns, schedule_of(columns), job.timing.runs_queued)
-    if job.enabled and job.removed_at is None and _same_times(timing, job.timing):
-        # The change was not about when: what the engine did since then goes on.
-        return {"next_run_at": job.next_run_at, "retry": job.timing.retry, "retry_of": job.timing.retry_of}
+    if job.disabled_by != "person" and job.removed_at is None and _same_times(timing, job.timing):
+        # The change was not about when: what the engine did since then stands, be it a run, a retry or a pause.
+        return {name: value for name, value in columns_of(job).items() if name in _ENGINES}
     kept: datetime | None = columns["next_run_at"]
     if kept is None or kept <= desk.now or columns["retry"]:
         kept = next_from_now(desk, timing)

@@ -184,6 +184,20 @@ async def test_taking_back_a_new_name_leaves_the_last_run_in_its_lane(
     assert (home.job(job.id).name, home.job(job.id).status) == (job.name, "done")
 
 
+async def test_taking_back_a_new_name_does_not_wake_a_job_that_was_paused_meanwhile(home: Home) -> None:
+    job = home.add(when="0 * * * *")
+    change(home, job.id, name="other")
+    home.change(job.id, consecutive_failures=9)
+    home.model.fail(401)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    paused = home.job(job.id)
+    assert (paused.enabled, paused.disabled_by) == (False, "engine")
+    home.ask(undo_job, UndoJob(job_id=job.id, revision=2))
+    undone = home.job(job.id)
+    assert (undone.name, undone.disabled_by, undone.disabled_reason) == (job.name, "engine", paused.disabled_reason)
+
+
 async def test_taking_back_another_time_leaves_the_run_of_the_first_in_its_lane(home: Home) -> None:
     job = home.add(when="in 1 hour")
     home.pass_time(hours=1, seconds=1)
