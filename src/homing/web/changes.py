@@ -66,6 +66,15 @@ class Looks:
         # One client that leaves takes nobody's look along.
         return await asyncio.shield(task)
 
+    async def session(self, caller: Caller, session_id: int, place: Place) -> bytes:
+        """Tell a session as it is to somebody who comes back to a place: the last event there may have been lost."""
+
+        def work(tx: Tx) -> bytes:
+            desk = Desk(tx=tx, caller=caller, house=self._house)
+            return event("session", show_session(desk, sessions.get(tx, session_id)), place)
+
+        return await self._store.read(work)
+
     async def _look(self, caller: Caller, key: tuple[int, Place, bool]) -> Batch:
         # Those woken by the same ring come in the same round of the loop, and join here.
         await asyncio.sleep(0)
@@ -91,10 +100,10 @@ def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
     if session.channel == "unified":
         # The lane that a user's chats share is no chat itself.
         return Batch(place=place, more=found.more, gone=gone)
-    events = [
-        *_states(desk, found),
-        *_told(desk, [message for message in found.messages if not message.folded], numbered=numbered),
-    ]
+    told = [message for message in found.messages if not message.folded]
+    places = _places(told, found.rev) if numbered else [None] * len(told)
+    shapes = show_messages(desk, told)
+    events = [*_states(desk, found), *(event("message", *pair) for pair in zip(shapes, places, strict=True))]
     shape = show_session(desk, session)
     if not found.more:
         events.append(event("session", shape, place if numbered else None))
@@ -121,7 +130,12 @@ def _states(desk: Desk, found: messages.Changes) -> Iterator[bytes]:
         yield event("delivery", delivery_shape(carried[delivery_id]))
 
 
-def _told(desk: Desk, found: Sequence[Message], *, numbered: bool) -> Iterator[bytes]:
-    for message, shape in zip(found, show_messages(desk, found), strict=True):
-        # Cut off after this one, a client goes on inside the revision and sees no message twice.
-        yield event("message", shape, Place(rev=message.rev - 1, seq=message.seq) if numbered else None)
+def _places(told: Sequence[Message], rev: int) -> list[Place]:
+    """Say where a client stands that was cut off after each message: at its revision, or inside it if more follow."""
+    last_of = {message.rev: message.seq for message in told if message.rev <= rev}
+    return [
+        Place(rev=message.rev)
+        if last_of.get(message.rev) == message.seq
+        else Place(rev=message.rev - 1, seq=message.seq)
+        for message in told
+    ]

@@ -61,6 +61,8 @@ class Streams:
             resumed = after is not None and after.rev <= state.rev
             place = after if after is not None and resumed else Place(rev=state.rev)
             yield self._hello(now, resumed=resumed, place=place)
+            if resumed and place.rev == state.rev:
+                yield await self._looks.session(caller, session.id, place)
             line = _Line(self.board, ear)
             yield line.so_far(turn_ids)
             while not self.leaving:

@@ -154,6 +154,28 @@ async def test_resuming_after_any_event_gives_the_rest_and_nothing_twice(studio:
     assert seen == "abcde"
 
 
+async def test_the_id_of_an_event_is_the_sessions_revision(studio: Studio) -> None:
+    listener = await studio.listen("0")
+    await studio.say("a")
+    await studio.say("b", "c")
+    told: list[tuple[str, str | None]] = []
+    while len(told) < 3:
+        event = await listener.next("message")
+        told.append((event.data["text"], event.id))
+    rev = studio.find().rev
+    assert told == [("a", str(rev - 1)), ("b", f"{rev - 1}.2"), ("c", str(rev))]
+
+
+async def test_whoever_comes_back_after_the_last_message_hears_how_the_session_is(studio: Studio) -> None:
+    """Its state comes after the message under the same revision, and the line may have broken between them."""
+    first = await studio.listen("0")
+    await studio.say("a")
+    seen = (await first.next("message")).id
+    resumed = await studio.listen(seen)
+    event = await resumed.next()
+    assert (event.noun, event.data["last_message"]["text"], event.id) == ("session", "a", seen)
+
+
 async def test_hello_says_whether_the_stream_goes_on_where_it_was(studio: Studio) -> None:
     where = studio.find()
     place = read_place("1")
