@@ -97,4 +97,6 @@ def _make(name: str) -> "Model":
     try:
         return infer_model(name)
     except (UserError, ImportError, ValueError) as error:
-        raise ModelFailed(f"The model {name!r} cannot be used: {error}", permanent=True) from error
+        # Only the reason: further lines advertise what the library can do, not what we can.
+        reason = str(error).partition("\n")[0]
+        raise ModelFailed(f"The model {name!r} cannot be used: {reason}", permanent=True) from error

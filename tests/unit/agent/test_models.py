@@ -62,8 +62,9 @@ async def test_a_model_that_cannot_be_made_is_a_permanent_failure(name):
 
 async def test_a_missing_key_is_a_permanent_failure_that_names_it(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with pytest.raises(ModelFailed, match="ANTHROPIC_API_KEY"):
+    with pytest.raises(ModelFailed, match="ANTHROPIC_API_KEY") as failure:
         await Models().get("anthropic:claude-sonnet-5-5")
+    assert "\n" not in str(failure.value)
 
 
 @pytest.mark.parametrize(("text", "level"), [("off", False), ("on", True), (" High ", "high"), ("low", "low")])
