@@ -100,7 +100,7 @@ def outcome(run: Json) -> str:
 def words_and_zone(job: Json) -> tuple[str, str]:
     """Part a schedule's words from its zone, so that the zone can stand beside the times."""
     tz = job["schedule"]["tz"]
-    return job["words"].removesuffix(f" {tz}"), tz
+    return job["words"].removesuffix(f" ({tz})").removesuffix(f" {tz}"), tz
 
 
 def _span(seconds: float) -> str:

@@ -12,6 +12,8 @@ _SHOWN = 12
 def find_job(server: Server, said: str) -> Json:
     """Find a job by id (or a run's), by its name, or by a unique beginning of either."""
     wanted = said.partition(":")[0].strip()
+    if not wanted:
+        raise _nothing("automation")
     found = _exactly(server, f"/api/jobs/{part(wanted)}")
     if found is not None:
         return found
@@ -40,6 +42,8 @@ def _begun(server: Server, beginning: str) -> list[Json]:
 
 def find_one(things: list[Json], said: str, noun: str, prefix: str) -> Json:
     """Find one of a short list by its id or a unique beginning of it."""
+    if not said:
+        raise _nothing(noun)
     fits = [thing for thing in things if thing["id"] == said] or [
         thing for thing in things if thing["id"].startswith(said) or thing["id"].startswith(f"{prefix}_{said}")
     ]
@@ -82,6 +86,11 @@ def _exactly(server: Server, path: str) -> Json | None:
         if problem.code in ("not_found", "invalid"):
             return None
         raise
+
+
+def _nothing(noun: str) -> Problem:
+    """Refuse the beginning of everything: it comes from a variable that nobody set, and could remove the only one."""
+    return refused(f"Say which {noun}: its id is empty.")
 
 
 def _choose(said: str, candidates: list[str]) -> str:

@@ -1,5 +1,6 @@
 """What a command says when it cannot: a sentence that tells what to do, and the exit code that scripts see."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -26,6 +27,10 @@ class Problem(Exception):
     def code(self) -> str:
         return str(self.body.get("code", ""))
 
+    def told(self, *, as_json: bool) -> str:
+        """Say it in one line, to people or to programs."""
+        return json.dumps(self.body, ensure_ascii=False) if as_json else self.detail
+
 
 class Unreachable(Problem):
     """No server answered."""
@@ -33,7 +38,8 @@ class Unreachable(Problem):
 
 def refused(detail: str, *, code: str = "invalid", hint: str | None = None) -> Problem:
     """The person has to say it differently."""
-    return Problem(_body(detail, code, "Refused"), exit_code=REFUSED, hint=hint)
+    status = 404 if code == "not_found" else 422
+    return Problem(_body(detail, code, "Refused", status), exit_code=REFUSED, hint=hint)
 
 
 def failed(detail: str, *, code: str = "failed", hint: str | None = None) -> Problem:
@@ -78,5 +84,7 @@ _COMMANDS = {
 _OPERATION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 
 
-def _body(detail: str, code: str, title: str) -> dict[str, object]:
-    return {"type": f"/problems/{code}", "code": code, "title": title, "status": None, "detail": detail, "errors": []}
+def _body(detail: str, code: str, title: str, status: int | None = None) -> dict[str, object]:
+    """Word a problem as the API does; what failed on this side of it has no status."""
+    known = {"type": f"/problems/{code}", "code": code, "title": title, "status": status}
+    return {**known, "detail": detail, "errors": []}

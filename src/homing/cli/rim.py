@@ -1,6 +1,5 @@
 """The rim of every command: whatever goes wrong becomes one sentence and an exit code, never a trace."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -62,11 +61,8 @@ def _usage(error: typer.TyperException) -> str | None:
 
 
 def _tell(problem: Problem, *, as_json: bool) -> int:
-    if as_json:
-        sys.stderr.write(json.dumps(problem.body, ensure_ascii=False) + "\n")
-        return problem.exit_code
-    sys.stderr.write(f"{problem.detail}\n")
-    if problem.hint:
+    sys.stderr.write(f"{problem.told(as_json=as_json)}\n")
+    if problem.hint and not as_json:
         sys.stderr.write(f"{problem.hint}\n")
     return problem.exit_code
 

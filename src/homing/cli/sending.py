@@ -34,7 +34,7 @@ def send(
         answer = desk.server.ask("POST", spelled(path, {"wait": _LONGEST_WAIT if wait else None}), body)
         if wait and "outcome" not in answer:
             answer = _wait_longer(desk, path, answer)
-        desk.screen.show(answer, lambda: _drawn(answer))
+        desk.screen.show(answer, lambda: _drawn(answer, answering=desk.server.alive))
         if answer.get("outcome") in ("failed", "cancelled"):
             raise typer.Exit(FAILED)
 
@@ -50,14 +50,14 @@ def _wait_longer(desk: Desk, path: str, sent: Json) -> Json:
             return {**sent, "turn_id": taken, "outcome": closing["meta"].get("outcome", "answered"), "message": closing}
 
 
-def _drawn(answer: Json) -> Any:
+def _drawn(answer: Json, *, answering: bool) -> Any:
     from rich.markdown import Markdown
 
     message = answer.get("message")
     if message is not None:
         return Markdown(message["text"])
     will = {
-        "start": "It is being answered.",
+        "start": "It is being answered." if answering else "It waits for an engine.",
         "inject": "The running turn takes it along.",
         "queue": "It waits its turn.",
     }

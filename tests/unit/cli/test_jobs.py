@@ -115,7 +115,14 @@ def test_an_ambiguous_beginning_lists_what_it_could_mean(homing: Homing) -> None
 
 def test_an_unknown_job_is_refused(homing: Homing) -> None:
     said = homing("cron", "get", "nothing", "--json")
-    assert (said.code, said.problem["code"]) == (2, "not_found")
+    assert (said.code, said.problem["code"], said.problem["status"]) == (2, "not_found", 404)
+
+
+def test_an_empty_id_means_no_job_not_even_the_only_one(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine")
+    said = homing("cron", "remove", "")
+    assert (said.code, said.err) == (2, "Say which automation: its id is empty.\n")
+    assert len(homing("cron", "list", "--json").objects) == 1
 
 
 def test_verbs_take_several_jobs_and_go_on_after_one_that_fails(homing: Homing) -> None:
@@ -136,6 +143,18 @@ def test_a_pause_can_end_by_itself(homing: Homing) -> None:
     assert job["status"] == "paused"
     assert job["state"]["disabled_until"].startswith("2030-01-01T09:00")
     assert homing("cron", "resume", "mine", "--json").object["status"] == "active"
+
+
+def test_a_pause_that_ends_says_when_at_once_and_in_the_list(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine")
+    said = homing("cron", "disable", "mine", "--until", "2030-01-01T09:00")
+    assert "it is paused until Tue 1 Jan 2030 09:00 Europe/Berlin." in said.out
+    assert "paused until Tue 1 Jan 2030 09:00" in homing("cron", "list").out
+
+
+def test_bounds_are_told_as_they_were_understood(homing: Homing) -> None:
+    said = homing("cron", "add", "every day at 9", "x", "--until", "2100-01-01", "--max-runs", "5")
+    assert "Every day at 09:00 Europe/Berlin, until Fri 1 Jan 2100 23:59:59 Europe/Berlin, at most 5 runs\n" in said.out
 
 
 def test_an_update_changes_what_is_given_and_an_empty_value_clears(homing: Homing) -> None:
@@ -160,6 +179,13 @@ def test_a_removed_job_comes_back_by_undo_without_naming_its_revision(homing: Ho
     assert homing("cron", "list", "--json").out == ""
     assert homing("cron", "undo", "mine", "--json").object["removed_at"] is None
     assert len(homing("cron", "ls", "--json").objects) == 1
+
+
+def test_undo_says_that_a_removed_job_answers_to_its_whole_id_only(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine-and-only")
+    homing("cron", "rm", "mine")
+    said = homing("cron", "undo", "mine")
+    assert (said.code, "whole id" in said.err) == (2, True)
 
 
 def test_a_skip_leaves_out_the_next_time_and_undo_takes_it_back(homing: Homing) -> None:
@@ -193,6 +219,11 @@ def test_the_list_fits_into_eighty_columns_with_the_zone_beside_each_time(
     assert max(map(len, said.out.splitlines())) <= 80
     assert "Europe/Berlin, in " in said.out
     assert "\x1b" not in said.out
+
+
+def test_the_list_shows_a_zone_once_a_job(homing: Homing) -> None:
+    homing("cron", "add", "every 2 hours", "x")
+    assert homing("cron", "list").out.count("Europe/Berlin") == 1
 
 
 def test_a_preview_keeps_nothing(homing: Homing) -> None:

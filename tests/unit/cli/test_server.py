@@ -30,6 +30,15 @@ def test_a_watched_run_that_fails_ends_with_exit_one(homing: Homing, server: str
     assert (said.code, said.object["state"]) == (1, "error")
 
 
+def test_runs_that_were_started_are_shown_although_another_could_not_be(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "Say good morning", "--id", "mine")
+    homing("cron", "add", "every day at 9", "x", "--id", "broken", "--model", "nobody:knows")
+    said = homing("cron", "run", "gone", "broken", "mine", "--watch", "--json")
+    assert (said.code, said.problem["code"]) == (2, "not_found")
+    assert [(run["job_id"], run["state"]) for run in said.objects] == [("broken", "error"), ("mine", "ok")]
+    assert homing("cron", "run", "broken", "mine", "--watch").code == 1
+
+
 def test_a_message_is_sent_and_its_answer_waited_for(homing: Homing, server: str) -> None:
     said = homing("send", "main", "help", "--wait")
     assert said.code == 0

@@ -31,6 +31,19 @@ def test_memories_are_added_found_and_forgotten(homing: Homing) -> None:
     assert len(homing("memories", "list", "--json").objects) == 1
 
 
+def test_an_empty_id_means_no_memory_not_even_the_only_one(homing: Homing) -> None:
+    homing("memories", "add", "I like apples")
+    assert homing("memories", "remove", "").code == 2
+    assert len(homing("memories", "list", "--json").objects) == 1
+
+
+def test_a_message_that_nobody_can_answer_yet_is_not_called_answered(homing: Homing) -> None:
+    said = homing("send", "main", "hello")
+    assert said.code == 0
+    assert "It waits for an engine." in said.out
+    assert "nothing fires until `homing up`" in said.err
+
+
 def test_a_hook_is_shown_once(homing: Homing) -> None:
     homing("cron", "add", "in 1 hour", "x")
     hook = homing("hooks", "add", "main", "--name", "ci", "--json").object

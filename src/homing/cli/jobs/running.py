@@ -1,6 +1,7 @@
 """`cron run`: now, and with --watch until it is over."""
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ from homing.cli.answers import note
 from homing.cli.asking import AsJson, Desk, asking, need_server
 from homing.cli.jobs.reading import Ids
 from homing.cli.naming import find_job
-from homing.cli.problems import FAILED
+from homing.cli.problems import FAILED, Problem
 from homing.cli.server import Json, part, spelled
 
 # The first looks come quickly, since most runs are short; a long one is not asked after too often.
@@ -29,12 +30,32 @@ def run(
     with asking(as_json) as desk:
         if watch:
             need_server(desk, "--watch")
-        runs = [_start(desk, said) for said in ids]
-        for started in runs:
-            ended = _watch(desk, started) if watch else started
-            desk.screen.show(ended, lambda ended=ended: _drawn(desk, ended))
-            if watch and ended["state"] != "ok":
-                raise typer.Exit(FAILED)
+        started, worst = _start_each(desk, ids)
+        ended = [_show(desk, _watch(desk, one) if watch else one) for one in started]
+    if worst is not None:
+        raise typer.Exit(worst.exit_code)
+    if watch and any(one["state"] != "ok" for one in ended):
+        raise typer.Exit(FAILED)
+
+
+def _start_each(desk: Desk, ids: Sequence[str]) -> tuple[list[Json], Problem | None]:
+    """Start all that can be; one that cannot does not hide the others."""
+    started: list[Json] = []
+    worst: Problem | None = None
+    for said in ids:
+        try:
+            started.append(_start(desk, said))
+        except Problem as problem:
+            if len(ids) == 1:
+                raise
+            note(problem.told(as_json=desk.screen.as_json))
+            worst = problem
+    return started, worst
+
+
+def _show(desk: Desk, run: Json) -> Json:
+    desk.screen.show(run, lambda: _drawn(desk, run))
+    return run
 
 
 def _start(desk: Desk, said: str) -> Json:

@@ -41,7 +41,7 @@ def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
         at = instant(job["next"][0])
         upcoming = draw.two_lines(moment(at, current), f"{tz}, {away(at, current)}")
     else:
-        upcoming = draw.two_lines(Text(JOB_WORDS[job["status"]], style=draw.QUIET), tz)
+        upcoming = draw.two_lines(Text(_standing(job, current), style=draw.QUIET), tz)
     return (
         draw.two_lines(job["name"], job["id"], style="bold"),
         draw.two_lines(words, where + kind),
@@ -59,7 +59,8 @@ def _last(job: Json, current: datetime) -> str:
 
 def changed(job: Json, sentence: str) -> RenderableType:
     """Draw what a job is after a change: words, zone, next three."""
-    parts: list[RenderableType] = [Text(sentence), Text(job["words"]), *_upcoming(job)]
+    words = ", ".join([job["words"], *_limits(job, now())])
+    parts: list[RenderableType] = [Text(sentence), Text(words), *_upcoming(job)]
     parts += [Text(f"Note: {warning}", style="yellow") for warning in job.get("warnings") or ()]
     return Group(*parts)
 
@@ -68,7 +69,8 @@ def _upcoming(job: Json) -> list[RenderableType]:
     current = now()
     tz = job["schedule"]["tz"]
     if not job["next"]:
-        return [] if job.get("removed_at") else [Text(f"Nothing is scheduled: it is {JOB_WORDS[job['status']]}.")]
+        standing = f"{_standing(job, current)} {tz}" if _pause_end(job) else _standing(job, current)
+        return [] if job.get("removed_at") else [Text(f"Nothing is scheduled: it is {standing}.")]
     points = [draw.point(instant(at), tz, current) for at in job["next"]]
     return [draw.facts([("Next" if n == 0 else " ", point) for n, point in enumerate(points)])]
 
@@ -97,6 +99,16 @@ def job_card(job: Json) -> RenderableType:
         ("Since", f"{moment(instant(job['created_at']), current)} UTC, by {job['origin']['door']}"),
     ]
     return Group(head, draw.facts(rows))
+
+
+def _standing(job: Json, current: datetime) -> str:
+    """Say why nothing is next; a pause that ends says when, and the zone stands beside it."""
+    until = _pause_end(job)
+    return JOB_WORDS[job["status"]] + (f" until {moment(instant(until), current)}" if until else "")
+
+
+def _pause_end(job: Json) -> str | None:
+    return None if job["enabled"] else job["state"]["disabled_until"]
 
 
 def _paused(job: Json, current: datetime) -> str | None:
@@ -129,7 +141,7 @@ def _ways(job: Json) -> list[str]:
     return ways
 
 
-def _bounds(job: Json, current: datetime) -> list[str]:
+def _limits(job: Json, current: datetime) -> list[str]:
     tz = job["schedule"]["tz"]
     bounds = [
         f"{word} {moment(instant(job[name]), current)} {tz}"
@@ -138,9 +150,13 @@ def _bounds(job: Json, current: datetime) -> list[str]:
     ]
     if job["max_runs"]:
         bounds.append(f"at most {job['max_runs']} runs")
+    return bounds
+
+
+def _bounds(job: Json, current: datetime) -> list[str]:
     hours = job["catch_up_window_seconds"] / 3600
     late = "left out" if job["catch_up"] == "skip" else f"caught up once within {hours:g} h"
-    return [*bounds, f"missed times are {late}"]
+    return [*_limits(job, current), f"missed times are {late}"]
 
 
 def _last_run(state: Json, tz: str, current: datetime) -> Text | None:

@@ -9,8 +9,10 @@ from homing.cli.answers import note, write_json
 from homing.cli.asking import AsJson, Desk, asking
 from homing.cli.jobs.reading import Ids
 from homing.cli.naming import find_job
-from homing.cli.problems import Problem
+from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, part
+
+_WHOLE_ID = "`homing cron list` shows yours; a removed one comes back by its whole id."
 
 
 def remove(ids: Ids, as_json: AsJson = False) -> None:
@@ -64,7 +66,7 @@ def _maybe_removed(desk: Desk, said: str) -> Json:
     except Problem as problem:
         if problem.code != "not_found":
             raise
-        return _removed_job(desk, said, problem)
+        return _removed_job(desk, said, refused(problem.detail, code="not_found", hint=_WHOLE_ID))
 
 
 def _removed_job(desk: Desk, said: str, unknown: Problem) -> Json:
@@ -93,18 +95,12 @@ def _each(
             except Problem as problem:
                 if len(ids) == 1:
                     raise
-                note(_told(problem, as_json=as_json))
+                note(problem.told(as_json=as_json))
                 worst = problem
                 continue
             _show(job, sentence(job), as_json=as_json)
     if worst is not None:
         raise typer.Exit(worst.exit_code)
-
-
-def _told(problem: Problem, *, as_json: bool) -> str:
-    import json
-
-    return json.dumps(problem.body, ensure_ascii=False) if as_json else problem.detail
 
 
 def _show(job: Json, sentence: str, *, as_json: bool) -> None:

@@ -98,7 +98,7 @@ def update(
     revision: Annotated[int | None, typer.Option(help="Only if nobody was faster.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is given of an automation; an empty value ('' or none) goes back to the default."""
+    """Change what is given of an automation; an empty value ('') goes back to the default."""
     given = dict(locals())
     _take_positionals(given)
     body = f.fields_of(given)
