@@ -79,8 +79,8 @@ def _state(desk: Desk, job: Job) -> list[str]:
     reason = f" {_ended(job.disabled_reason)}" if job.disabled_reason else ""
     match job.disabled_by:
         case "person":
-            until = f" It goes on on {moment(job.disabled_until, tz)}." if job.disabled_until else ""
-            return [f"It is paused.{reason}{until}"]
+            until = f" It goes on again from {moment(job.disabled_until, tz)}." if job.disabled_until else ""
+            return [f"It is paused{':' if reason else '.'}{reason}{until}"]
         case "engine":
             return [f"Homing paused it.{reason} Enable it to go on."]
         case "done":

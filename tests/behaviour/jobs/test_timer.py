@@ -136,7 +136,7 @@ async def test_a_pause_with_an_end_wakes_by_itself_and_goes_on_at_the_next_insta
     job = here.add(when="every 1 hour")
     until = here.now() + timedelta(hours=3, minutes=30)
     here.ask(disable_job, DisableJob(job_id=job.id, reason="holidays", until=until.isoformat()))
-    assert "It is paused. holidays. It goes on on" in here.ask(why_job, WhyJob(job_id=job.id)).answer
+    assert "It is paused: holidays. It goes on again from" in here.ask(why_job, WhyJob(job_id=job.id)).answer
     bell = await let_run(here, hours=3, minutes=29)
     assert (here.job(job.id).enabled, bell.waits[-1] <= 60) == (False, True)
     await let_run(here, minutes=5)

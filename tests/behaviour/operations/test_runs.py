@@ -216,7 +216,7 @@ def test_why_of_a_paused_and_of_a_skipped_job(world: World) -> None:
     world.ask(skip_job, SkipJob(job_id=job.id))
     assert "because somebody asked for that." in why(world, job.id, job.next[0]).answer
     world.ask(disable_job, DisableJob(job_id=job.id, reason="holidays"))
-    assert why(world, job.id).answer.startswith("It is paused. holidays.")
+    assert why(world, job.id).answer.startswith("It is paused: holidays.")
     world.ask(update_job, UpdateJob(job_id=job.id, enabled=True))
     world.write(lambda tx: jobs.engine_write(tx, job.id, {"next_run_at": tx.now() - timedelta(minutes=5)}))
     assert "no scheduler is at work: start one with `homing up`." in why(world, job.id).answer
