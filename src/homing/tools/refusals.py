@@ -28,7 +28,7 @@ def _action(arguments: Mapping[str, object]) -> str:
 
 def _said(field: str, arguments: Mapping[str, object]) -> str:
     tail = plain(field.rpartition(".")[2])
-    wanted = {tail, NAMES.get(tail, tail)}
+    wanted = {tail, NAMES.get(tail, tail), *(("isolated",) if tail == "session" else ())}
     root = field.partition(".")[0]
     for spelled, value in _given(arguments):
         name = plain(spelled)

@@ -29,6 +29,7 @@ def changed(verb: str, job: JobShape, now: datetime, *, said: str = "") -> str:
     parts += [said] if said else []
     if job.removed_at is None:
         parts.append(upcoming(job, now))
+        parts += [f"Bounds: {', '.join(limits)}."] if (limits := _limits(job, now)) else []
     parts += [f"To undo: {_UNDO[verb]}."] if verb in _UNDO else []
     parts += [f"Note: {warning}" for warning in job.warnings or ()]
     return " ".join(parts)
@@ -49,7 +50,7 @@ def words(job: JobShape) -> str:
 def upcoming(job: JobShape, now: datetime, count: int = 3) -> str:
     """Tell the next times on the clock of the job's zone."""
     if not job.next:
-        return "Next: none." if job.enabled else "Next: none while it is disabled."
+        return "Next: none." if job.enabled or job.status == "done" else "Next: none while it is disabled."
     return f"Next: {', '.join(moment(time, job.schedule.tz, now) for time in job.next[:count])}."
 
 
@@ -81,15 +82,20 @@ def whole(job: JobShape, now: datetime) -> list[str]:
     ]
 
 
+def _limits(job: JobShape, now: datetime) -> list[str]:
+    """Say how its repeating is bounded, as it was understood."""
+    tz = job.schedule.tz
+    limits = [f"from {moment(job.starts_at, tz, now)}"] if job.starts_at else []
+    limits += [f"until {moment(job.ends_at, tz, now)}"] if job.ends_at else []
+    return [*limits, *([f"at most {job.max_runs} runs"] if job.max_runs else [])]
+
+
 def _extras(job: JobShape, now: datetime) -> list[str]:
     tz = job.schedule.tz
     known = (
         (job.session == "isolated", "works apart and reports here"),
         (job.quiet, "silent when there is no news"),
         (job.delete_after_run, "removed after it ran"),
-        (job.starts_at, f"starts {moment(job.starts_at, tz, now)}" if job.starts_at else ""),
-        (job.ends_at, f"ends {moment(job.ends_at, tz, now)}" if job.ends_at else ""),
-        (job.max_runs, f"at most {job.max_runs} runs"),
         (job.state.disabled_until, f"paused until {moment(job.state.disabled_until or job.created_at, tz, now)}"),
     )
-    return [text for holds, text in known if holds]
+    return [*(text for holds, text in known if holds), *_limits(job, now)]

@@ -141,11 +141,18 @@ def test_until_a_day_includes_that_day(chat: Chat) -> None:
     assert job.timing.ends_at == datetime(2100, 1, 1, 22, 59, 59, tzinfo=UTC)
 
 
+def test_a_reply_tells_the_bounds_as_they_were_understood(chat: Chat) -> None:
+    said = chat.say(when="every day at 9", message="tea", until="2100-01-01", max_runs=5)
+    assert ". Bounds: until Fri 1 Jan 2100 23:59:59, at most 5 runs. To undo: remove." in said
+
+
 def test_flags_make_reminders_and_jobs_that_work_apart(chat: Chat) -> None:
     assert chat.add("a", reminder=True).payload.kind == "reminder"
     job = chat.add("b", isolated=True, quiet=True, delete_after_run="true", enabled=False)
     assert (job.isolated, job.quiet, job.delete_after_run, job.enabled) == (True, True, True, False)
-    assert "A reminder cannot be isolated" in chat.refused(when="10m", message="x", reminder=True, isolated=True)
+    refused = chat.refused(when="10m", message="x", reminder=True, isolated=True)
+    assert "A reminder cannot be isolated" in refused
+    assert "Read: isolated = true." in refused
 
 
 def test_a_second_add_with_the_same_dedupe_key_updates_that_job(chat: Chat) -> None:
@@ -281,6 +288,11 @@ def test_a_skip_leaves_out_the_next_time(sunday: World, chat: Chat) -> None:
     assert "Left out: Tue 17 Nov 09:00, Wed 18 Nov 09:00, Thu 19 Nov 09:00 and 2 more." in more
 
 
+def test_a_skip_of_the_only_time_says_that_none_is_left(chat: Chat) -> None:
+    chat.add("tea", when="in 10 minutes")
+    assert ". Next: none. To undo: undo." in chat.say(action="skip", job_id="tea")
+
+
 def test_a_run_now_starts_when_the_conversation_is_free_and_leaves_the_schedule_alone(chat: Chat) -> None:
     job = chat.add("tea")
     done = chat.call(action="run", job_id="tea", force=True)
@@ -299,7 +311,7 @@ def test_get_tells_everything_and_the_last_outcome(chat: Chat) -> None:
     first = chat.say(action="get", job_id="tea").splitlines()
     assert first[0].endswith(". Active.")
     assert first[1] == "Sends, word for word: drink tea"
-    assert first[2] == "Also: ends Fri 1 Jan 2100 23:59:59."
+    assert first[2] == "Also: until Fri 1 Jan 2100 23:59:59."
     chat.call(action="run", job_id="tea")
     last = chat.say(action="status", job_id="tea").splitlines()[-1]
     assert last.startswith("It is enabled")
