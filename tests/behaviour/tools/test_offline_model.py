@@ -26,7 +26,7 @@ async def test_a_reminder_can_be_made_listed_paused_explained_and_taken_back(tal
     paused = await talk.closing("pause 2")
     assert f'Disabled "say good morning" ({morning.id})' in paused.text
     assert paused.cards == [{"kind": "job", "job_id": morning.id, "change": "disabled", "revision": 2}]
-    assert "It is paused." in await talk.say("why 2")
+    assert "\n\nIt is paused." in await talk.say("why 2")
     assert "Undone: set back" in await talk.say("undo")
     assert all(one.enabled for one in talk.jobs())
 

@@ -118,6 +118,8 @@ async def test_a_time_that_has_passed_is_left_to_the_tool_to_refuse():
 async def test_a_reminder_without_a_time_is_asked_for_one():
     talk = Talk()
     assert "could not find a time" in await talk.say("remind me to stretch")
+    unread = await talk.say("remind me in zero minutes to stretch my legs")
+    assert unread.endswith("Try: remind me in 2 minutes to stretch my legs")
     assert talk.calls == []
 
 

@@ -46,7 +46,8 @@ def remind(scene: Scene, rest: str) -> Plan:
     message = strip_joint(rest)
     if found := split_back(message, now=scene.now, zone=scene.zone):
         return (yield from add(scene, *found, reminder=True))
-    return f"I could not find a time in that. Try: remind me in 2 minutes to {message or 'stretch'}"
+    deed = message if message != rest else rest.partition(" to ")[2]
+    return f"I could not find a time in that. Try: remind me in 2 minutes to {deed or 'stretch'}"
 
 
 def again(scene: Scene, rest: str) -> Plan:
@@ -86,7 +87,8 @@ def change(scene: Scene, verb: str, target: str) -> Plan:
     else:
         ids = [target]
     results = yield [_call(scene, {"action": ACTIONS[verb], "job_id": job}) for job in ids]
-    return "\n".join(result.told for result in results)
+    # Markdown: lines of their own only as paragraphs.
+    return "\n\n".join("\n\n".join(result.told.splitlines()) for result in results)
 
 
 def undo(scene: Scene) -> Plan:
