@@ -22,6 +22,7 @@ _KINDS = {
     "systemevent": "system_event",
     "reminder": "reminder",
 }
+_SCHEDULE_FIELDS = ("kind", "at", "at_ms", "every_ms", "cron", "expr", "anchor_ms", "tz")
 # Ours, as an add takes them; what only an answer has is left behind.
 _OWN_FIELDS = (
     "name", "description", "sender_id", "session", "write_back", "continue", "wake", "catch_up",
@@ -158,7 +159,7 @@ def _payload(payload: Record, record: Record, kind: str, *, context: str | None)
 
 
 def _schedule(record: Record, notes: list[str]) -> dict[str, Any]:
-    given = dict(_inner(record, "schedule"))
+    given = dict(_inner(record, "schedule")) or _flat_schedule(record)
     if not given:
         raise Invalid("It has no schedule.", field="schedule", code="missing")
     if given.pop("staggerMs", None):
@@ -172,6 +173,13 @@ def _schedule(record: Record, notes: list[str]) -> dict[str, Any]:
         if anchor:
             given["anchor_ms"] = anchor
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _flat_schedule(record: Record) -> dict[str, Any]:
+    """Read what some keep beside the other fields: every_ms, or schedule_every_ms."""
+    said = {name.removeprefix("schedule_"): value for name, value in record.items() if value is not None}
+    found = {name: said[name] for name in _SCHEDULE_FIELDS if name in said}
+    return found if found.keys() - {"kind", "tz", "anchor_ms"} else {}
 
 
 def _session_key(record: Record, payload: Record) -> str | None:

@@ -193,6 +193,19 @@ def test_evas_jobs_come_in_unbound(homing: Homing, written: Any) -> None:
     assert homing("sessions", "get", job["session_key"], "--json").object["addresses"] == []
 
 
+def test_a_schedule_kept_beside_the_other_fields_comes_in_too(homing: Homing, written: Any) -> None:
+    flat = {"job_id": "flat", "name": "flat", "every_ms": 60_000, "payload": {"message": "tick"}}
+    column = {"job_id": "column", "schedule_kind": "cron", "schedule_cron": "0 9 * * *", "schedule_tz": "Asia/Tokyo"}
+    none = {"job_id": "none", "message": "never", "tz": "Asia/Tokyo"}
+    said = homing("import", written({"jobs": [flat, column | {"message": "tea"}, none]}), "--json")
+    assert [job["words"] for job in said.objects] == [
+        "Every minute (Europe/Berlin)",
+        "Every day at 09:00 Asia/Tokyo",
+        None,
+    ]
+    assert said.objects[2]["detail"] == "It has no schedule."
+
+
 def test_importing_twice_brings_nothing_in_twice(homing: Homing, written: Any) -> None:
     homing("import", written(EVA), "--apply")
     again = homing("import", written(EVA), "--apply", "--json").object
