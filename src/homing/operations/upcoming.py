@@ -20,7 +20,7 @@ _MOST_DAYS = 62
 _MOST_JOBS = 500
 _MOST_ITEMS = 5000
 _FOLD = 24
-_SECOND = timedelta(seconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
@@ -54,7 +54,7 @@ def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tup
     items: list[tuple[datetime, UpcomingShape]] = []
     tz = zone(job.timing.schedule.tz)
     left = None if job.timing.max_runs is None else job.timing.max_runs - job.timing.runs_queued
-    after = max(now, begin - _SECOND)
+    after = max(now, begin - _MICROSECOND)
     try:
         first = _first(job, begin, after)
         if left is not None and first is not None and job.next_run_at is not None and first > job.next_run_at:
@@ -81,9 +81,10 @@ def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tup
 
 
 def _first(job: Job, begin: datetime, after: datetime) -> datetime | None:
-    if job.next_run_at is None or job.next_run_at >= begin or job.timing.retry:
+    if job.next_run_at is None or job.next_run_at >= begin:
         return job.next_run_at
-    return job.timing.next_due(max(after, job.next_run_at))
+    # What waits is a further try at a one-shot, and it comes before this time.
+    return None if job.timing.retry else job.timing.next_due(max(after, job.next_run_at))
 
 
 def _until(job: Job, first: datetime, day_ends: datetime) -> list[datetime]:

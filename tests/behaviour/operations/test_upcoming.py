@@ -1,6 +1,6 @@
 """What is to come, and what a schedule means before it is kept."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from homing.model.errors import Invalid
@@ -8,6 +8,7 @@ from homing.operations.job_changes import disable_job, skip_job
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import DisableJob, ListUpcoming, PreviewSchedule, SkipJob
 from homing.operations.upcoming import list_upcoming, preview_schedule
+from homing.store import jobs
 from support.asking import add, field_codes, refused
 from support.worlds import STRANGER, World
 
@@ -44,6 +45,22 @@ def test_disabled_and_skipped_times_are_not_to_come(world: World) -> None:
     assert len(upcoming(world)) == 5
     world.ask(disable_job, DisableJob(job_id=job.id))
     assert upcoming(world) == []
+
+
+def test_a_further_try_at_a_one_shot_is_told_in_its_own_window_only(world: World) -> None:
+    job = add(world, name="again", when="in 2 hours")
+    retry = {"retry": 1, "retry_of": datetime.fromisoformat(job.next[0])}
+    world.write(lambda tx: jobs.engine_write(tx, job.id, retry))
+    assert [at for _, at, _ in upcoming(world)] == job.next
+    assert upcoming(world, **{"from": "in 3 hours"}) == []
+
+
+def test_nothing_is_told_from_before_the_window(world: World) -> None:
+    job = add(world, when="every 10 seconds")
+    begin = datetime.fromisoformat(job.next[1])
+    for moved in (timedelta(), timedelta(milliseconds=1)):
+        [first, *_] = upcoming(world, **{"from": (begin + moved).isoformat()})
+        assert first[1] == job.next[1 if not moved else 2]
 
 
 def test_bounds_and_windows_are_kept(world: World) -> None:
