@@ -87,6 +87,55 @@ def day_and_clock(at: str) -> tuple[str, str]:
     return str(wall.day), wall.strftime("%H:%M:%S" if wall.second else "%H:%M")
 
 
+def test_a_new_automation_is_what_its_tabs_show_though_nobody_touched_them(
+    house: House, new_window: OpenWindow
+) -> None:
+    key = house.session("web:untouched", "Untouched")
+    page = new_window(house).open(f"/automations/new?session={key}")
+    expect(page.locator("#when-says")).to_have_text(f"Weekdays at 08:00 {ZONE}")
+    page.get_by_role("button", name="Schedule it").click()
+    # What is missing is shown, and one stands in it.
+    message = page.get_by_label("What to do then")
+    expect(message).to_be_focused()
+    expect(message).to_be_in_viewport()
+    message.fill("Count the days")
+    page.get_by_role("button", name="Schedule it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Count the days")
+    [job] = house.get(f"/jobs?session_key={key}")["items"]
+    assert job["schedule"] == {"kind": "cron", "cron": "0 8 * * 1-5", "tz": ZONE}
+
+
+def test_enter_right_after_the_last_letter_stores_what_was_written(house: House, new_window: OpenWindow) -> None:
+    key = house.session("web:hurry", "Hurry")
+    page = new_window(house).open(f"/automations/new?session={key}")
+    page.get_by_label("What to do then").fill("Hurry up")
+    when = page.get_by_label("When", exact=True)
+    when.fill("every sunday at 11")
+    when.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hurry up")
+    [job] = house.get(f"/jobs?session_key={key}")["items"]
+    assert job["words"] == f"Sundays at 11:00 {ZONE}"
+
+
+def test_a_time_of_day_has_24_hours_and_is_read_as_people_write_it(house: House, new_window: OpenWindow) -> None:
+    page = new_window(house).open("/automations/new")
+    clock = page.get_by_label("at", exact=True)
+    expect(clock).to_have_value("08:00")
+    for written, read in {"7": "07:00", "19.45": "19:45", "0815": "08:15", "23:59": "23:59"}.items():
+        clock.fill(written)
+        expect(page.locator("#when-says")).to_have_text(f"Weekdays at {read} {ZONE}")
+        clock.blur()
+        expect(clock).to_have_value(read)
+    for wrong in ("24:00", "8:60", "noon"):
+        clock.fill(wrong)
+        expect(clock).to_have_attribute("aria-invalid", "true")
+        expect(page.get_by_role("alert")).to_contain_text("No time of day")
+    # Words that are understood are shown in the fields, whatever stood there.
+    page.get_by_label("When", exact=True).fill("every day at 6:30")
+    expect(clock).to_have_value("06:30")
+    expect(clock).to_have_attribute("aria-invalid", "false")
+
+
 def test_a_wrong_expression_and_a_wrong_zone_are_told_apart(house: House, new_window: OpenWindow) -> None:
     page = new_window(house).open("/automations/new")
     page.get_by_label("When", exact=True).fill("every blue moon")
@@ -96,6 +145,17 @@ def test_a_wrong_expression_and_a_wrong_zone_are_told_apart(house: House, new_wi
     page.get_by_label("Time zone").fill("Europe/Atlantis")
     expect(page.get_by_label("Time zone")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+    page.get_by_role("button", name="Schedule it").click()
+    expect(page.get_by_label("Time zone")).to_be_focused()
+    expect(page.get_by_label("Time zone")).to_be_in_viewport()
+    expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+    page.get_by_label("Time zone").fill(ZONE)
+    page.get_by_role("tab", name="Cron").click()
+    page.get_by_label("Expression").fill("61 * * * *")
+    # What was done by hand is refused where the hand was.
+    expect(page.get_by_label("Expression")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
+    expect(page.locator("#tab-says")).to_contain_text("61")
 
 
 def test_pause_resume_run_now_and_delete_each_say_so_and_can_be_taken_back(
@@ -191,4 +251,23 @@ def test_a_failed_run_has_a_page_that_says_what_went_wrong(
     wrong = page.get_by_role("region", name="What went wrong")
     expect(wrong).to_contain_text("This key opens nothing.")
     expect(page.get_by_role("region", name="Prompt as rendered")).to_contain_text("Ask the wrong door")
-    expect(page.get_by_role("region", name="In the conversation")).to_be_visible()
+    expect(wrong.get_by_role("paragraph")).to_have_text("This key opens nothing. (401 from stub)")
+    expect(page.get_by_role("region", name="What was said")).to_contain_text("Ask the wrong door")
+
+
+def test_a_run_apart_shows_what_was_said_in_the_session_of_its_own(
+    house: House, stub: StubModelServer, new_window: OpenWindow
+) -> None:
+    key = house.session("web:apart", "Apart")
+    stub.when("Hello to the conversation", "Hello yourself.")
+    stub.when("Count the owls", "Three owls.")
+    house.post(f"/sessions/{key}/messages?wait=60", text="Hello to the conversation")
+    job = house.job(key, "every day at 9", "Count the owls", name="owl count", session="isolated")
+    house.post(f"/jobs/{job['id']}/run")
+    run = house.finished_run(job["id"])
+    page = new_window(house).open(f"/runs/{run['id']}")
+    said = page.get_by_role("region", name="What was said")
+    expect(said.get_by_text("Three owls.")).to_be_visible()
+    expect(said.get_by_text("Hello")).to_have_count(0)
+    said.get_by_role("link", name="Show the session of this run").click()
+    expect(page.get_by_role("log").get_by_text("Three owls.")).to_be_visible()

@@ -1,6 +1,7 @@
 // What the pages ask for, with the keys under which the stream finds it again.
-import { type QueryClient, keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { MOST, type Transcript, ask, beginOf, endOf, keys, merge } from "./cache";
+import { titleOf } from "../parts/words";
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
@@ -17,16 +18,25 @@ export function useMyZone(): string {
 const next = <T,>(page: Page<T>) => page.next_cursor ?? undefined;
 const first = undefined as string | undefined;
 
-export const useSessions = (q: string) =>
-  useInfiniteQuery({
+const sessionsOf = (q: string) =>
+  infiniteQueryOptions({
     queryKey: [...keys.sessions, q],
     queryFn: ({ pageParam }) => ops.listSessions({ ...(q ? { q } : {}), cursor: pageParam }),
     initialPageParam: first,
     getNextPageParam: next,
-    placeholderData: keepPreviousData,
   });
 
+export const useSessions = (q: string) => useInfiniteQuery({ ...sessionsOf(q), placeholderData: keepPreviousData });
+
 export const useSession = (key: string | null) => useQuery({ queryKey: keys.session(key ?? ""), queryFn: () => ops.getSession(key ?? ""), enabled: key !== null });
+
+/** What a conversation is called. Most are in the list at the side; one further down in it is asked for by itself. */
+export function useSessionName(key: string): string {
+  const listed = useInfiniteQuery({ ...sessionsOf(""), select: (data) => titleOf(flat(data).find((session) => session.key === key)) });
+  const alone = useSession(listed.data === "" ? key : null);
+  if (listed.data) return listed.data;
+  return titleOf(alone.data) || (alone.isError || listed.isError ? key : "…");
+}
 
 export const useJobs = (filter: ops.JobFilter) =>
   useInfiniteQuery({

@@ -1,6 +1,6 @@
 // Making an automation, changing one, or making one like another.
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { keys, placeJob, placeSession } from "../api/cache";
 import { Refusal, sentenceOf } from "../api/client";
 import { addJob, addSession, undoJob, updateJob } from "../api/operations";
@@ -12,8 +12,9 @@ import { toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { Link, navigate, pathTo, useSearch } from "../router";
 import { nowMs } from "../time/clock";
+import { knownZone } from "../time/format";
 import { type Draft, draftOf, emptyDraft, emptyWhen, showIn } from "./draft";
-import { usePreview } from "./usePreview";
+import { type Previewed, usePreview } from "./usePreview";
 import { WhatFields } from "./WhatFields";
 import { WhenFields } from "./WhenFields";
 
@@ -49,21 +50,44 @@ const Wait = () => (
 function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean; zone: string; sessionKey: string }) {
   useTitle(edit ? "Edit automation" : "New automation");
   const client = useQueryClient();
-  const sessions = flat(useSessions("").data);
+  const sessions = useSessions("");
   const [draft, setDraft] = useState<Draft>(() => (job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey)));
   const [when, setWhen] = useState(() => (job ? { ...showIn(emptyWhen(zone, nowMs()), job.schedule), source: "tab" as const } : emptyWhen(zone, nowMs())));
   const [untouched, setUntouched] = useState(edit);
   const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<{ fields: FieldError[]; sentence: string | null }>({ fields: [], sentence: null });
+  const [hurried, setHurried] = useState(false);
+  const [refused, setRefused] = useState<{ fields: FieldError[]; sentence: string | null; times: number }>({ fields: [], sentence: null, times: 0 });
   const previewed = usePreview(when);
+  const form = useRef<HTMLFormElement>(null);
   const errorOf = (...names: string[]) => refused.fields.filter((field) => names.includes(field.field)).map((field) => field.detail).join(" ") || null;
   const left = refused.fields.filter((field) => !placed.has(field.field));
 
+  // A field that was refused may be out of sight, or under the bar with the buttons.
+  useEffect(() => {
+    if (refused.times === 0) return;
+    const wrong = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+    wrong?.focus({ preventScroll: true });
+    wrong?.scrollIntoView({ block: "center" });
+  }, [refused.times]);
+
+  // Who presses Enter right after the last letter means what will be read in a moment.
+  useEffect(() => {
+    if (!hurried || previewed.busy) return;
+    setHurried(false);
+    form.current?.requestSubmit();
+  }, [hurried, previewed.busy]);
+
+  const refuse = (fields: FieldError[], sentence: string | null = null) => setRefused(({ times }) => ({ fields, sentence, times: times + 1 }));
+  /** What was changed since is no longer refused. */
+  const mended = (is: (field: FieldError) => boolean) => setRefused((now) => ({ ...now, fields: now.fields.filter((field) => !is(field)) }));
+
   async function save(event: FormEvent) {
     event.preventDefault();
-    if (!untouched && !previewed.preview) return setRefused({ fields: [{ field: "when", code: "missing", detail: previewed.scheduleError ?? "Say when: in words above, or with one of the tabs." }], sentence: null });
+    if (!untouched && previewed.busy) return setHurried(true);
+    const missing = [...(untouched || previewed.preview ? [] : [unread(previewed, when.zone)]), ...(draft.message.trim() === "" ? [UNSAID] : [])];
+    if (missing.length > 0) return refuse(missing);
     setBusy(true);
-    setRefused({ fields: [], sentence: null });
+    mended(() => true);
     try {
       const saved = edit && job ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision }) : await addJob({ ...(await bodyOf()), ...schedulePart() });
       placeJob(client, saved);
@@ -73,7 +97,7 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
       const fields = error instanceof Refusal ? error.fields : [];
       const stale = error instanceof Refusal && error.code === "stale_revision";
       if (stale && job) void client.invalidateQueries({ queryKey: keys.job(job.id) });
-      setRefused({ fields, sentence: stale ? "Somebody changed it meanwhile. Open it again to see their version, then change it." : fields.length === 0 ? sentenceOf(error) : null });
+      refuse(fields, stale ? "Somebody changed it meanwhile. Open it again to see their version, then change it." : fields.length === 0 ? sentenceOf(error) : null);
       setBusy(false);
     }
   }
@@ -96,7 +120,7 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
   }
 
   return (
-    <form className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
+    <form ref={form} className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
       <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
         <Icon name="back" size={14} /> {job && edit ? job.name : "Automations"}
       </Link>
@@ -107,12 +131,23 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
           setWhen={(next) => {
             setUntouched(false);
             setWhen(next);
+            mended((field) => ofWhen.has(field.field));
           }}
           previewed={previewed}
           refused={{ schedule: errorOf("when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind"), zone: errorOf("timezone", "schedule.tz") }}
         />
       </section>
-      <WhatFields draft={draft} setDraft={setDraft} sessions={sessions} edit={edit} errorOf={errorOf} />
+      <WhatFields
+        draft={draft}
+        setDraft={(next) => {
+          setDraft(next);
+          mended((field) => !ofWhen.has(field.field));
+        }}
+        sessions={flat(sessions.data)}
+        moreSessions={sessions.hasNextPage ? () => void sessions.fetchNextPage() : null}
+        edit={edit}
+        errorOf={errorOf}
+      />
       <div aria-live="assertive">
         {refused.sentence && <p className="mt-4 text-bad">{refused.sentence}</p>}
         {left.map((field) => (
@@ -125,16 +160,25 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
         <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="button">
           Cancel
         </Link>
-        <button type="submit" className="button" data-look="main" disabled={busy}>
-          {busy ? "Saving" : edit ? "Save" : "Schedule it"}
+        <button type="submit" className="button" data-look="main" disabled={busy || hurried}>
+          {busy || hurried ? "Saving" : edit ? "Save" : "Schedule it"}
         </button>
       </div>
     </form>
   );
 }
 
+const UNSAID: FieldError = { field: "message", code: "missing", detail: "Write what shall happen then." };
+
+/** Why there is no schedule to store: its zone, its words, or nothing said yet. */
+function unread({ zoneError, scheduleError }: Previewed, zone: string): FieldError {
+  if (zoneError || !knownZone(zone)) return { field: "timezone", code: "unknown_timezone", detail: zoneError ?? `There is no time zone “${zone}”.` };
+  return { field: "when", code: "missing", detail: scheduleError ?? "Say when: in words above, or with one of the tabs." };
+}
+
+const ofWhen = new Set(["when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind", "timezone", "schedule.tz"]);
 const placed = new Set([
-  ...["when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind", "timezone", "schedule.tz"],
+  ...ofWhen,
   ...["name", "session_key", "message", "payload", "payload.message", "session", "catch_up", "catch_up_window_seconds", "payload.timeout_seconds"],
 ]);
 

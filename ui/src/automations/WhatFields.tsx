@@ -1,10 +1,11 @@
 // What shall happen then: the message, who acts on it and where, and what if the time is missed.
 import { type ReactNode, useId } from "react";
 import type { Job, Payload, Session } from "../api/types";
+import { SessionName } from "../parts/SessionName";
 import { titleOf } from "../parts/words";
 import type { Draft } from "./draft";
 
-type WhatProps = { draft: Draft; setDraft: (draft: Draft) => void; sessions: Session[]; edit: boolean; errorOf: (...names: string[]) => string | null };
+type WhatProps = { draft: Draft; setDraft: (draft: Draft) => void; sessions: Session[]; moreSessions: (() => void) | null; edit: boolean; errorOf: (...names: string[]) => string | null };
 
 const kinds: [Payload["kind"], string, string][] = [
   ["agent_turn", "The agent works on it", "It reads the message as an instruction, thinks, uses its tools and answers in the conversation."],
@@ -12,7 +13,10 @@ const kinds: [Payload["kind"], string, string][] = [
   ["system_event", "A note for the agent", "It is laid into the conversation, and the agent is woken to see it."],
 ];
 
-export function WhatFields({ draft, setDraft, sessions, edit, errorOf }: WhatProps) {
+// No key looks like this: keys have a colon.
+const MORE = "more";
+
+export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, errorOf }: WhatProps) {
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
   const turn = draft.payloadKind === "agent_turn";
   return (
@@ -27,14 +31,15 @@ export function WhatFields({ draft, setDraft, sessions, edit, errorOf }: WhatPro
       {!edit && (
         <Labelled label="Conversation" hint="It runs there, with that conversation's history and addresses." error={errorOf("session_key")}>
           {(props) => (
-            <select className="field" value={draft.sessionKey} onChange={(event) => set({ sessionKey: event.target.value })} {...props}>
+            <select className="field" value={draft.sessionKey} onChange={(event) => (event.target.value === MORE ? moreSessions?.() : set({ sessionKey: event.target.value }))} {...props}>
               <option value="">A new conversation for it</option>
-              {draft.sessionKey && !sessions.some((session) => session.key === draft.sessionKey) && <option value={draft.sessionKey}>{draft.sessionKey}</option>}
+              {draft.sessionKey && !sessions.some((session) => session.key === draft.sessionKey) && <option value={draft.sessionKey}><SessionName of={draft.sessionKey} /></option>}
               {sessions.map((session) => (
                 <option key={session.key} value={session.key}>
                   {titleOf(session)}
                 </option>
               ))}
+              {moreSessions && <option value={MORE}>Load earlier conversations</option>}
             </select>
           )}
         </Labelled>

@@ -2,10 +2,12 @@
 import { Tabs } from "radix-ui";
 import { useEffect, useRef } from "react";
 import type { Preview } from "../api/types";
+import { ClockField } from "../parts/ClockField";
 import { Icon } from "../parts/Icon";
+import { useMedia } from "../parts/useMedia";
 import { ZoneField } from "../parts/ZoneField";
 import { useNow } from "../time/clock";
-import { relativeOf } from "../time/format";
+import { clockOf, clockWithSeconds, dayOf, relativeOf } from "../time/format";
 import { Wall } from "../time/Time";
 import { type Tab, type Unit, type When, showIn, unitMs } from "./draft";
 import type { Previewed } from "./usePreview";
@@ -22,18 +24,21 @@ type WhenProps = { when: When; setWhen: (when: When) => void; previewed: Preview
 
 export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
   const { preview } = previewed;
+  const inWords = when.source === "text";
   // Words may have named a zone of their own; the tabs go on from there.
-  const zone = when.source === "text" && preview ? preview.timezone : when.zone;
+  const zone = inWords && preview ? preview.timezone : when.zone;
   const byHand = (changes: Partial<When>) => setWhen({ ...when, source: "tab", text: "", zone, ...changes });
   const scheduleError = refused.schedule ?? previewed.scheduleError ?? previewed.otherError;
+  const wrongWords = inWords ? scheduleError : null;
+  const wrongTab = inWords ? null : scheduleError;
 
   // Words that were understood are shown in the tabs too, once for each answer.
   const shown = useRef<Preview | null>(null);
   useEffect(() => {
-    if (when.source !== "text" || !preview || shown.current === preview) return;
+    if (!inWords || !preview || shown.current === preview) return;
     shown.current = preview;
     setWhen({ ...showIn(when, preview.schedule), zone: when.zone });
-  }, [when, preview, setWhen]);
+  }, [when, inWords, preview, setWhen]);
 
   return (
     <>
@@ -41,17 +46,17 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
         <span className="text-[0.87rem] font-semibold">When</span>
         <input
           className="field !text-[1.05rem]"
-          placeholder="every weekday at 8"
+          placeholder="“tomorrow at 9:30”, “every 2 hours”"
           value={when.text}
           autoComplete="off"
           spellCheck={false}
-          aria-invalid={scheduleError !== null}
+          aria-invalid={wrongWords !== null}
           aria-describedby="when-says"
-          onChange={(event) => setWhen({ ...when, source: "text", text: event.target.value })}
+          onChange={(event) => setWhen({ ...when, source: event.target.value.trim() === "" ? "tab" : "text", text: event.target.value })}
         />
       </label>
       <div id="when-says" aria-live="polite" className="mt-1 min-h-[1.4rem] text-[0.93rem]">
-        {scheduleError ? <span className="text-bad">{scheduleError}</span> : preview ? <span className="font-semibold">{preview.words}</span> : <span className="text-mute">{previewed.busy ? "Reading" : "“in 10 minutes”, “tomorrow at 9:30”, “every 2 hours”, or choose below"}</span>}
+        {wrongWords ? <span className="text-bad">{wrongWords}</span> : preview ? <span className="font-semibold">{preview.words}</span> : <span className="text-mute">{previewed.busy ? "Reading" : previewed.zoneError ? "Not read: its time zone is not known." : "Say it in words, or choose below."}</span>}
       </div>
       <Tabs.Root value={when.tab} onValueChange={(tab) => byHand({ tab: tab as Tab })} className="mt-3">
         <Tabs.List aria-label="Kind of schedule" className="flex gap-1 border-b">
@@ -62,15 +67,12 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
           ))}
         </Tabs.List>
         <div className="py-4">
-          <Tabs.Content value="at" className="flex flex-wrap items-end gap-3">
+          <Tabs.Content value="at" className="flex flex-wrap items-start gap-3">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
               Date
               <input type="date" className="field !w-auto text-ink" value={when.date} onChange={(event) => byHand({ date: event.target.value })} />
             </label>
-            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
-              Time
-              <input type="time" className="field !w-auto text-ink" value={when.clock} onChange={(event) => byHand({ clock: event.target.value })} />
-            </label>
+            <ClockField label="Time" value={when.clock} onChange={(clock) => byHand({ clock })} />
           </Tabs.Content>
           <Tabs.Content value="every" className="flex flex-wrap items-end gap-3">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
@@ -83,19 +85,19 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
               ))}
             </select>
           </Tabs.Content>
-          <Tabs.Content value="days" className="flex flex-wrap items-end gap-x-5 gap-y-3">
+          <Tabs.Content value="days" className="flex flex-wrap items-start gap-x-5 gap-y-3">
             <DayPicker days={when.days} onChange={(days) => byHand({ days })} />
-            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
-              at
-              <input type="time" className="field !w-auto text-ink" value={when.dayClock} onChange={(event) => byHand({ dayClock: event.target.value })} />
-            </label>
+            <ClockField label="at" value={when.dayClock} onChange={(dayClock) => byHand({ dayClock })} />
           </Tabs.Content>
           <Tabs.Content value="cron">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
               Expression: minute, hour, day, month, weekday; six fields begin with seconds
-              <input className="field font-mono text-ink" value={when.cron} spellCheck={false} autoComplete="off" onChange={(event) => byHand({ cron: event.target.value })} />
+              <input className="field font-mono text-ink" value={when.cron} spellCheck={false} autoComplete="off" aria-invalid={wrongTab !== null} aria-describedby="tab-says" onChange={(event) => byHand({ cron: event.target.value })} />
             </label>
           </Tabs.Content>
+          <div id="tab-says" aria-live="polite" className="text-[0.93rem] text-bad">
+            {wrongTab && <p className="pt-2">{wrongTab}</p>}
+          </div>
         </div>
       </Tabs.Root>
       <div className="max-w-[22rem]">
@@ -125,9 +127,13 @@ function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number
   );
 }
 
+/** On a phone the date stands in the first column already; the weekday says whether UTC is a day off. */
+const shortUtc = (at: number) => `${dayOf(at, "UTC").split(" ", 1)[0]} ${at % 60_000 === 0 ? clockOf(at, "UTC") : clockWithSeconds(at, "UTC")}`;
+
 /** The next five, three ways: on the wall there, how far away, and in UTC. */
 function NextTable({ preview, busy }: { preview: Preview | undefined; busy: boolean }) {
   const now = useNow();
+  const narrow = useMedia("(max-width: 30rem)");
   return (
     <div className="mt-4" aria-live="polite" aria-busy={busy}>
       {preview?.warnings.map((warning) => (
@@ -145,7 +151,7 @@ function NextTable({ preview, busy }: { preview: Preview | undefined; busy: bool
             <th scope="col" className="py-1 pr-3 font-normal">
               From now
             </th>
-            <th scope="col" className="hidden py-1 font-normal xs:table-cell">
+            <th scope="col" className="py-1 font-normal">
               UTC
             </th>
           </tr>
@@ -158,7 +164,7 @@ function NextTable({ preview, busy }: { preview: Preview | undefined; busy: bool
               <tr key={index} className="h-8 border-b border-dashed">
                 <td className="pr-3 whitespace-nowrap">{at && preview && <Wall at={at} zone={preview.timezone} seconds="if any" />}</td>
                 <td className="pr-3 whitespace-nowrap text-mute">{at ? relativeOf(instant, now) : ""}</td>
-                <td className="hidden whitespace-nowrap text-mute xs:table-cell">{at && <Wall at={at} zone="UTC" seconds="if any" />}</td>
+                <td className="whitespace-nowrap text-mute">{at && (narrow ? shortUtc(instant) : <Wall at={at} zone="UTC" seconds="if any" />)}</td>
               </tr>
             );
           })}

@@ -2,38 +2,44 @@
 import { useState } from "react";
 import { sentenceOf } from "../api/client";
 import { useWhy } from "../api/queries";
+import { ClockField } from "../parts/ClockField";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
 import { Said } from "../parts/Said";
 import { Link, pathTo } from "../router";
 import { instantOf } from "../time/format";
-import { Stamp, Zone } from "../time/Time";
+import { Zone } from "../time/Time";
 
 export function Why({ jobId, zone }: { jobId: string; zone: string }) {
-  const [wall, setWall] = useState("");
-  const [date, clock] = wall.split("T");
+  const [date, setDate] = useState("");
+  const [clock, setClock] = useState("");
   const at = date && clock ? new Date(instantOf(date, clock, zone)).toISOString() : undefined;
   const { data, error, isPending } = useWhy(jobId, at);
   return (
     <div className="border-t pt-3">
-      {isPending ? <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" /> : error ? <p className="text-bad">{sentenceOf(error)}</p> : <p className="max-w-[44rem] whitespace-pre-line"><Said text={data.answer} /></p>}
+      {isPending ? <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" /> : error ? <p className="text-bad"><Said text={sentenceOf(error)} /></p> : <p className="max-w-[44rem] whitespace-pre-line"><Said text={data.answer} /></p>}
       {data && data.runs.length > 0 && (
-        <ul className="mt-2 space-y-1 text-[0.93rem]">
+        <ul className="mt-2 max-w-[44rem] space-y-1 text-[0.93rem]">
           {data.runs.map((run) => (
-            <li key={run.id} className="flex flex-wrap items-baseline gap-x-2.5">
+            <li key={run.id} className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-2.5">
               <Glyph shape={shapeOfRun(run.state)} size={11} />
-              <Link to={pathTo.run(run.id)} className="hover:underline">
-                <Stamp at={run.scheduled_for} zone={zone} />
+              {/* The sentence names its time and zone by itself. */}
+              <Link to={pathTo.run(run.id)} className="text-mute hover:text-ink hover:underline">
+                <Said text={run.sentence} />
               </Link>
-              <span className="text-mute"><Said text={run.sentence} /></span>
             </li>
           ))}
         </ul>
       )}
-      <label className="mt-3 flex flex-wrap items-center gap-x-2 gap-y-1 text-[0.9rem] text-mute">
-        Ask about another time
-        <input type="datetime-local" className="field !w-auto !min-h-8 !py-0.5" value={wall} onChange={(event) => setWall(event.target.value)} />
-        <Zone name={zone} />
-      </label>
+      <fieldset className="mt-3 flex flex-wrap items-start gap-x-3 gap-y-1">
+        <legend className="mb-1 text-[0.93rem]">
+          Ask about another time <Zone name={zone} />
+        </legend>
+        <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+          Date
+          <input type="date" className="field !w-auto text-ink" value={date} onChange={(event) => setDate(event.target.value)} />
+        </label>
+        <ClockField label="Time" value={clock} onChange={setClock} />
+      </fieldset>
     </div>
   );
 }

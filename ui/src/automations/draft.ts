@@ -7,7 +7,7 @@ export type Unit = "seconds" | "minutes" | "hours" | "days";
 
 export const unitMs: Record<Unit, number> = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 
-/** Text or tabs: whichever was touched last decides, and the other follows. */
+/** Text or tabs: whichever was touched last decides, and the other follows. Without words the tabs say what they show. */
 export type When = {
   source: "text" | "tab";
   text: string;
@@ -42,7 +42,7 @@ export type Draft = {
 export function emptyWhen(zone: string, now: number): When {
   const soon = now + 3_600_000;
   return {
-    source: "text",
+    source: "tab",
     text: "",
     tab: "days",
     date: dateKey(soon, zone),

@@ -37,7 +37,8 @@ export function allZones(): string[] {
 
 export const clockOf = (at: number, zone: string) => format(zone, { hour: "2-digit", minute: "2-digit" }).format(at);
 export const clockWithSeconds = (at: number, zone: string) => format(zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
-export const dayOf = (at: number, zone: string) => format(zone, { weekday: "short", day: "numeric", month: "short" }).format(at).replace(",", "");
+/** `Mon 16 Nov`. British English alone writes a month with four letters: the server says Sep, and so do columns. */
+export const dayOf = (at: number, zone: string) => format(zone, { weekday: "short", day: "numeric", month: "short" }).format(at).replace(",", "").replace("Sept", "Sep");
 export const longDayOf = (at: number, zone: string) =>
   format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at).replace(",", "");
 

@@ -1,0 +1,3 @@
+import { useSessionName } from "../api/queries";
+
+export const SessionName = ({ of }: { of: string }) => useSessionName(of);
