@@ -11,7 +11,7 @@ from e2e.page.house import House, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
 
-MESSAGES, AUTOMATIONS = 5000, 2000
+MESSAGES, AUTOMATIONS, CONVERSATIONS = 5000, 2000, 450
 # What the page may hold at once, of however many there are.
 MOST_MESSAGES, MOST_ROWS = 400, 300
 
@@ -103,6 +103,26 @@ def test_two_thousand_automations_are_counted_paged_and_found(crowded: House, ne
     tabs.get_by_role("button", name="Needs you").click()
     # What the server names in backticks is set as code, not with its marks.
     expect(rows.first.get_by_text("The model stub refused the key.")).to_be_visible()
+
+
+def test_conversations_far_down_are_held_in_part_and_called_by_their_names(
+    crowded: House, new_window: OpenWindow
+) -> None:
+    for number in range(CONVERSATIONS):
+        crowded.session(f"web:talk{number}", f"Talk number {number}")
+    crowded.job("web:talk0", "every day at 9", "Look up an old friend", name="old friend")
+    page = new_window(crowded).open("/automations?q=old%20friend")
+    # The first of so many is not in the list at the side; it is called by its name all the same.
+    expect(page.get_by_role("link", name="Conversation Talk number 0")).to_be_visible()
+    expect(page.get_by_role("complementary").get_by_text("Talk number 0", exact=True)).to_have_count(0)
+
+    rows = page.get_by_role("complementary").locator("li")
+    seen: set[str] = set()
+    while len(seen) < CONVERSATIONS:
+        seen |= set(rows.locator("a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))"))
+        assert rows.count() <= MOST_ROWS
+        page.locator("[data-scrolls]").evaluate("(box) => { box.scrollTop += 1500; }")
+        page.wait_for_function("() => !document.querySelector('[data-scrolls] button[disabled]')")
 
 
 def test_a_week_with_more_than_can_be_drawn_says_so(crowded: House, new_window: OpenWindow) -> None:

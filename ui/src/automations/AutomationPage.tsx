@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Refusal } from "../api/client";
 import { listMessages, previewSchedule } from "../api/operations";
-import { useJob, useSession } from "../api/queries";
+import { useJob } from "../api/queries";
 import type { Job, Schedule } from "../api/types";
 import { quietReason } from "../chat/JobCard";
 import { Blank, Failed, Loading } from "../parts/Blank";
@@ -10,8 +10,9 @@ import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { Said } from "../parts/Said";
+import { SessionName } from "../parts/SessionName";
 import { useTitle } from "../parts/useTitle";
-import { attentionOf, doorWord, payloadWord, plural, standsOf, titleOf } from "../parts/words";
+import { attentionOf, doorWord, payloadWord, plural, standsOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
 import { Relative, Stamp, Wall, Zone } from "../time/Time";
@@ -84,9 +85,11 @@ function Head({ job }: { job: Job }) {
   return (
     <header>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Glyph shape={shapeOfJob(job)} size={15} />
-        <h1 className="min-w-0 [overflow-wrap:anywhere]">{job.name}</h1>
-        <span className="text-mute">{standsOf(job)}</span>
+        <div className="flex max-w-full min-w-0 items-baseline gap-x-3">
+          <Glyph shape={shapeOfJob(job)} size={15} className="flex-none translate-y-px" />
+          <h1 className="min-w-0 [overflow-wrap:anywhere]">{job.name}</h1>
+          <span className="flex-none text-mute">{standsOf(job)}</span>
+        </div>
         <div className="ml-auto flex items-center gap-1.5">
           {mine && (
             <>
@@ -190,7 +193,6 @@ export function catchUpWords(job: Pick<Job, "catch_up" | "catch_up_window_second
 
 function What({ job }: { job: Job }) {
   const { payload } = job;
-  const session = useSession(job.session_key).data;
   return (
     <section aria-labelledby="what" className="mt-7">
       <h2 id="what" className="mb-2">
@@ -203,7 +205,7 @@ function What({ job }: { job: Job }) {
         </Fact>
         <Fact name="Conversation">
           <Link to={pathTo.chat(job.session_key)} className="link">
-            {titleOf(session) || job.session_key}
+            <SessionName of={job.session_key} />
           </Link>
         </Fact>
         {payload.kind === "agent_turn" && (

@@ -1,8 +1,8 @@
 // All automations: what they do, how they fared, when they come next.
 import { memo } from "react";
-import { flat, useJobs, useSessions, useStatus } from "../api/queries";
+import { useJobs, useSessionName, useStatus } from "../api/queries";
 import type { JobSort } from "../api/operations";
-import type { Job, JobStatus, RunState, Session } from "../api/types";
+import type { Job, JobStatus, RunState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
@@ -10,11 +10,12 @@ import { More } from "../parts/More";
 import { Pages } from "../parts/Pages";
 import { Said } from "../parts/Said";
 import { Search } from "../parts/Search";
+import { SessionName } from "../parts/SessionName";
 import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
 import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
-import { attentionOf, jobStatusWord, runStateWord, standsOf, titleOf } from "../parts/words";
+import { attentionOf, jobStatusWord, runStateWord, standsOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -39,7 +40,6 @@ export default function AutomationsPage() {
   const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
   const pages = (list.data?.pages ?? []).map((page) => page.items.filter((job) => status === "" || job.status === status));
   const none = pages.every((jobs) => jobs.length === 0);
-  const sessions = new Map(flat(useSessions("").data).map((session) => [session.key, session]));
   const roomy = useMedia("(min-width: 70rem)");
   const filtered = status !== "" || q !== "" || sessionKey !== "";
   const newLink = `/automations/new${sessionKey ? `?session=${encodeURIComponent(sessionKey)}` : ""}`;
@@ -57,7 +57,7 @@ export default function AutomationsPage() {
         <Search label="Search automations" value={q} onChange={(text) => setSearch({ q: text })} />
         {sessionKey && (
           <button type="button" className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-[0.87rem]" onClick={() => setSearch({ session: null })}>
-            {titleOf(sessions.get(sessionKey)) || sessionKey}
+            <SessionName of={sessionKey} />
             <Icon name="close" size={13} />
             <span className="sr-only">Show those of all conversations</span>
           </button>
@@ -76,7 +76,7 @@ export default function AutomationsPage() {
       {list.isPending && <Loading rows={7} />}
       {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (filtered ? <NothingFound /> : <NothingYet />)}
-      <Pages label="Automations" busy={list.isFetching} pages={pages} row={(job) => <JobRow key={job.id} job={job} session={sessions.get(job.session_key)} roomy={roomy} />} />
+      <Pages label="Automations" busy={list.isFetching} pages={pages} row={(job) => <JobRow key={job.id} job={job} roomy={roomy} />} />
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
@@ -108,7 +108,7 @@ function StatusTabs({ status }: { status: string }) {
   );
 }
 
-const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session: Session | undefined; roomy: boolean }) {
+const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }) {
   const zone = job.schedule.tz ?? "UTC";
   return (
     <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1.3fr)_auto_9rem_9.5rem_auto] lg:items-center">
@@ -118,14 +118,12 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
           <Link to={pathTo.job(job.id)} className="truncate font-semibold hover:underline">
             {job.name}
           </Link>
-          <Link to={pathTo.chat(job.session_key)} className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink" aria-label={`Conversation ${titleOf(session) || job.session_key}`}>
-            {titleOf(session) || job.session_key}
-          </Link>
+          <SessionChip sessionKey={job.session_key} />
         </p>
         <p className="text-[0.9rem] text-mute">{job.words}</p>
         {job.status === "attention" && <p className="text-[0.9rem] text-bad"><Said text={attentionOf(job)} /></p>}
       </div>
-      <div className="col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:px-3">
+      <div className={`col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:block lg:px-3 ${job.recent?.length ? "" : "hidden"}`}>
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
       <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
@@ -143,6 +141,15 @@ const JobRow = memo(function JobRow({ job, session, roomy }: { job: Job; session
     </li>
   );
 });
+
+function SessionChip({ sessionKey }: { sessionKey: string }) {
+  const name = useSessionName(sessionKey);
+  return (
+    <Link to={pathTo.chat(sessionKey)} className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink" aria-label={`Conversation ${name}`}>
+      {name}
+    </Link>
+  );
+}
 
 function RowToggle({ job }: { job: Job }) {
   const { pause, resume } = useJobActions();

@@ -4,6 +4,7 @@ import type { Run } from "../api/types";
 import { Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
 import { More } from "../parts/More";
+import { Pages } from "../parts/Pages";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, latenessOf } from "../time/format";
@@ -17,20 +18,29 @@ export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
   if (runs.length === 0) return <p className="border-t py-4 text-mute">It has not run yet.</p>;
   return (
     <>
-      <ul aria-label="Runs" className="border-t">
-        {runs.map((run) => (
-          <RunRow key={run.id} run={run} zone={zone} />
-        ))}
-      </ul>
+      <p aria-hidden="true" className={`hidden border-b pb-1 text-[0.83rem] text-mute sm:grid ${COLUMNS}`}>
+        <span className="w-3" />
+        <span>Due</span>
+        <span>Outcome</span>
+        <span className="text-right">Late</span>
+        <span className="text-right">Took</span>
+      </p>
+      <div className="border-t sm:border-t-0">
+        <Pages label="Runs" busy={false} pages={(list.data?.pages ?? []).map((page) => page.items)} row={(run) => <RunRow key={run.id} run={run} zone={zone} />} />
+      </div>
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} label="Show earlier runs" />
     </>
   );
 }
 
+const COLUMNS = "gap-x-3 sm:grid-cols-[auto_minmax(13rem,1fr)_minmax(0,1.3fr)_6rem_5.5rem]";
+
 function RunRow({ run, zone }: { run: Run; zone: string }) {
+  const late = run.started_at && run.lateness_ms !== null ? latenessOf(run.lateness_ms) : "";
+  const took = run.duration_ms !== null ? durationOf(run.duration_ms) : "";
   return (
     <li className="border-b">
-      <Link to={pathTo.run(run.id)} className="-mx-2 grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-3 rounded px-2 py-2 hover:bg-tint sm:grid-cols-[auto_minmax(13rem,1fr)_minmax(0,1.3fr)_6rem_5.5rem]">
+      <Link to={pathTo.run(run.id)} className={`-mx-2 grid grid-cols-[auto_minmax(0,1fr)] items-baseline rounded px-2 py-2 hover:bg-tint ${COLUMNS}`}>
         <Glyph shape={shapeOfRun(run.state)} className="translate-y-px" />
         <span>
           <Wall at={run.scheduled_for} zone={zone} seconds="if any" /> <Zone name={zone} short />
@@ -40,8 +50,9 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
           {run.missed_count !== null && run.missed_count > 1 && `, ${plural(run.missed_count, "time")}`}
           {run.trigger !== "timer" && <span className="text-mute"> ({triggerWord[run.trigger].toLowerCase()})</span>}
         </span>
-        <span className="hidden text-right text-mute sm:block">{run.started_at && run.lateness_ms !== null ? latenessOf(run.lateness_ms) : ""}</span>
-        <span className="hidden text-right text-mute sm:block">{run.duration_ms !== null ? durationOf(run.duration_ms) : ""}</span>
+        <span className="hidden text-right text-mute sm:block">{late}</span>
+        <span className="hidden text-right text-mute sm:block">{took}</span>
+        {(late || took) && <span className="col-start-2 text-[0.87rem] text-mute sm:hidden">{[late, took && `took ${took}`].filter(Boolean).join(", ")}</span>}
       </Link>
     </li>
   );

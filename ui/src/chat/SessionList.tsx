@@ -6,8 +6,10 @@ import { sentenceOf } from "../api/client";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { More } from "../parts/More";
+import { Pages } from "../parts/Pages";
+import { Said } from "../parts/Said";
 import { Tip } from "../parts/Tip";
-import { plural, titleOf } from "../parts/words";
+import { askedOf, plural, titleOf } from "../parts/words";
 import { Link, pathTo, usePath } from "../router";
 
 export function SessionList({ onChoose }: { onChoose?: () => void }) {
@@ -36,22 +38,18 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
           </Link>
         </Tip>
       </div>
-      <div className="min-h-0 flex-1 overflow-y-auto px-2.5 pb-3">
+      <div data-scrolls className="min-h-0 flex-1 overflow-y-auto px-2.5 pb-3">
         {list.isPending && <Waiting />}
         {list.isError && sessions.length === 0 && (
           <p className="px-2.5 py-3 text-[0.87rem] text-mute">
-            {sentenceOf(list.error)}{" "}
+            <Said text={sentenceOf(list.error)} />{" "}
             <button type="button" className="link" onClick={() => void list.refetch()}>
               Try again
             </button>
           </p>
         )}
         {list.isSuccess && sessions.length === 0 && <p className="px-2.5 py-3 text-[0.87rem] text-mute">{asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}</p>}
-        <ul aria-label="Conversations">
-          {sessions.map((session) => (
-            <SessionRow key={session.key} session={session} onChoose={onChoose} />
-          ))}
-        </ul>
+        <Pages label="Conversations" busy={false} pages={(list.data?.pages ?? []).map((page) => page.items)} row={(session) => <SessionRow key={session.key} session={session} onChoose={onChoose} />} />
         <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
       </div>
     </>
@@ -76,7 +74,7 @@ function SessionRow({ session, onChoose }: { session: Session; onChoose?: () => 
             </span>
           )}
         </span>
-        {session.last_message && <span className="block truncate text-[0.87rem] text-mute">{oneLine(session.last_message.text)}</span>}
+        {session.last_message && <span className="block truncate text-[0.87rem] text-mute">{oneLine(askedOf(session.last_message))}</span>}
       </Link>
     </li>
   );

@@ -3,16 +3,17 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
-import { flat, useDeliveries, useMyZone, useSessions, useStatus } from "../api/queries";
+import { useDeliveries, useMyZone, useStatus } from "../api/queries";
 import type { Delivery, DeliveryState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfDelivery } from "../parts/Glyph";
 import { More } from "../parts/More";
 import { Pages } from "../parts/Pages";
 import { Said } from "../parts/Said";
+import { SessionName } from "../parts/SessionName";
 import { useTitle } from "../parts/useTitle";
 import { complain, toast } from "../parts/toasts";
-import { plural, titleOf } from "../parts/words";
+import { plural } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { Relative, Stamp } from "../time/Time";
 
@@ -29,7 +30,6 @@ export default function DeliveriesPage() {
   const state = tabs.find(([value]) => value === asked)?.[0] ?? "";
   const list = useDeliveries(state);
   const counts = useStatus().data?.deliveries;
-  const titles = new Map(flat(useSessions("").data).map((session) => [session.key, titleOf(session)]));
   const pages = (list.data?.pages ?? []).map((page) => page.items.filter((delivery) => state === "" || delivery.state === state));
   const none = pages.every((deliveries) => deliveries.length === 0);
   return (
@@ -63,14 +63,14 @@ export default function DeliveriesPage() {
         label="Deliveries"
         busy={list.isFetching}
         pages={pages}
-        row={(delivery) => <Row key={delivery.id} delivery={delivery} title={titles.get(delivery.session_key) ?? delivery.session_key} />}
+        row={(delivery) => <Row key={delivery.id} delivery={delivery} />}
       />
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
 }
 
-function Row({ delivery, title }: { delivery: Delivery; title: string }) {
+function Row({ delivery }: { delivery: Delivery }) {
   const zone = useMyZone();
   const { state, attempts } = delivery;
   return (
@@ -78,10 +78,10 @@ function Row({ delivery, title }: { delivery: Delivery; title: string }) {
       <Glyph shape={shapeOfDelivery(state)} label={state} />
       <div className="min-w-0">
         <p className="flex flex-wrap items-baseline gap-x-3">
-          <span className="font-semibold [overflow-wrap:anywhere]">{delivery.address}</span>
-          <Link to={delivery.seq !== null ? pathTo.message(delivery.session_key, delivery.seq) : pathTo.chat(delivery.session_key)} className="link text-[0.9rem]">
-            {title}
+          <Link to={delivery.seq !== null ? pathTo.message(delivery.session_key, delivery.seq) : pathTo.chat(delivery.session_key)} className="font-semibold hover:underline">
+            <SessionName of={delivery.session_key} />
           </Link>
+          <span className="text-[0.9rem] text-mute [overflow-wrap:anywhere]">to {delivery.address}</span>
         </p>
         <p className="text-[0.9rem] text-mute">
           {state === "sent" && delivery.sent_at ? (
@@ -91,7 +91,7 @@ function Row({ delivery, title }: { delivery: Delivery; title: string }) {
             </>
           ) : (
             <>
-              {plural(attempts, "attempt")} so far
+              {state === "dead" ? `given up after ${plural(attempts, "attempt")}` : `${plural(attempts, "attempt")} so far`}
               {state === "pending" && delivery.next_attempt_at && (
                 <>
                   , next <Relative at={delivery.next_attempt_at} zone={zone} />

@@ -1,5 +1,6 @@
 // The end of a paged list: it asks for the next page when it comes into sight, and can be pressed.
 import { useEffect, useRef } from "react";
+import { SCROLLS } from "./Pages";
 
 type MoreProps = { has: boolean; busy: boolean; load: () => void; label?: string };
 
@@ -10,7 +11,7 @@ export function More({ has, busy, load, label = "Show more" }: MoreProps) {
   useEffect(() => {
     const end = ref.current;
     if (!end || !has || busy) return;
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && latest.current(), { root: end.closest("main"), rootMargin: "600px" });
+    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && latest.current(), { root: end.closest(SCROLLS), rootMargin: "600px" });
     observer.observe(end);
     return () => observer.disconnect();
   }, [has, busy]);

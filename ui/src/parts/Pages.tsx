@@ -15,6 +15,8 @@ export function Pages<T>({ label, busy, pages, row }: PagesProps<T>) {
 }
 
 const NEAR = "1500px";
+/** What scrolls a list: the page, or a part of it that says so. */
+export const SCROLLS = "[data-scrolls], main";
 
 function Shown({ children }: { children: ReactNode }) {
   const ref = useRef<HTMLDivElement>(null);
@@ -27,7 +29,7 @@ function Shown({ children }: { children: ReactNode }) {
       setGap((had) => (near ? null : (had ?? element.offsetHeight)));
     };
     // A margin counts only for the root itself, so the root is what scrolls.
-    const observer = new IntersectionObserver(look, { root: element.closest("main"), rootMargin: NEAR });
+    const observer = new IntersectionObserver(look, { root: element.closest(SCROLLS), rootMargin: NEAR });
     observer.observe(element);
     return () => observer.disconnect();
   }, []);

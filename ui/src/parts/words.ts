@@ -87,9 +87,9 @@ export const payloadWord: Record<Job["payload"]["kind"], string> = {
 export const titleOf = (session: { title: string | null; key: string } | undefined) => session?.title || (session ? session.key : "");
 
 /** An opening without its first line: what the agent was asked to do. */
-export function askedOf(message: Message): string {
-  const blank = message.text.indexOf("\n\n");
-  return message.text.startsWith("Scheduled cron job triggered:") && blank > 0 ? message.text.slice(blank + 2) : message.text;
+export function askedOf({ text }: Pick<Message, "text">): string {
+  const blank = text.indexOf("\n\n");
+  return text.startsWith("Scheduled cron job triggered:") && blank > 0 ? text.slice(blank + 2) : text;
 }
 
 /** The due instant is part of a run's id: `job_…:1770000000000`, with `:m` or `:r1` behind it for other triggers. */
