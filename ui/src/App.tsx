@@ -1,6 +1,6 @@
 // Which page is shown: the sign-in, or the frame with one page in it.
 import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, lazy, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { keys } from "./api/cache";
 import { onSignedOut } from "./api/client";
 import { connect, useLine } from "./api/live";
@@ -13,17 +13,10 @@ import { Blank, Loading } from "./parts/Blank";
 import { Net } from "./parts/Net";
 import { TipProvider } from "./parts/Tip";
 import { Toasts, complain } from "./parts/toasts";
+import { AutomationPage, AutomationsPage, DeliveriesPage, EditPage, RunPage, SettingsPage, WeekPage, fetchRooms } from "./rooms";
 import { Link, navigate, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
 import { browserZone } from "./time/format";
-
-const AutomationsPage = lazy(() => import("./automations/AutomationsPage"));
-const AutomationPage = lazy(() => import("./automations/AutomationPage"));
-const EditPage = lazy(() => import("./automations/EditPage"));
-const RunPage = lazy(() => import("./runs/RunPage"));
-const WeekPage = lazy(() => import("./week/WeekPage"));
-const DeliveriesPage = lazy(() => import("./deliveries/DeliveriesPage"));
-const SettingsPage = lazy(() => import("./settings/SettingsPage"));
 
 export function App() {
   const path = usePath();
@@ -38,6 +31,7 @@ export function App() {
 function SignedIn({ path }: { path: string }) {
   const client = useQueryClient();
   const ready = useHelloOrPatience();
+  useOtherRooms();
   useKeyboard();
   useAdoptZone();
 
@@ -76,6 +70,16 @@ function useHelloOrPatience(): boolean {
     return () => window.clearTimeout(timer);
   }, []);
   return line !== "connecting" || !patient;
+}
+
+const IDLE_MS = 3000;
+
+/** Once this page stands, the others come along. */
+function useOtherRooms() {
+  useEffect(() => {
+    const timer = window.setTimeout(fetchRooms, IDLE_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
 }
 
 /** A person without a time zone gets the browser's. */

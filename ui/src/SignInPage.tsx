@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "rea
 import { sentenceOf } from "./api/client";
 import { signIn } from "./api/operations";
 import { Mark } from "./parts/Mark";
+import { Said } from "./parts/Said";
 import { navigate } from "./router";
 
 function enter() {
@@ -87,7 +88,7 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
       </label>
       {refused && (
         <p id="refused" role="alert" className="text-[0.93rem] text-bad">
-          {refused}
+          <Said text={refused} />
         </p>
       )}
       <button type="submit" className="button" data-look="main" disabled={busy || token.trim() === ""}>

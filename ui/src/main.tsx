@@ -18,15 +18,6 @@ const client = new QueryClient({
   },
 });
 
-// The server was upgraded under an open tab: the parts this page knows are gone, and a new page knows better.
-window.addEventListener("vite:preloadError", (event) => {
-  const last = Number(sessionStorage.getItem("homing.reloaded") ?? 0);
-  if (Date.now() - last < 60_000) return; // A part that stays missing must not become a wheel.
-  sessionStorage.setItem("homing.reloaded", String(Date.now()));
-  event.preventDefault();
-  location.reload();
-});
-
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(

@@ -1,5 +1,6 @@
 """Talking, while the clock goes on."""
 
+import re
 import signal
 
 import pytest
@@ -120,6 +121,38 @@ def test_after_a_restart_of_the_server_the_page_comes_back_with_what_it_missed(
     expect(page.get_by_role("log").get_by_text("Heard it.")).to_be_visible()
     expect(page.get_by_text("The server is out of reach.")).to_have_count(0)
     expect(page.get_by_role("log").get_by_text("said while you were away")).to_have_count(1)
+
+
+def test_without_a_server_every_page_opens_and_what_was_not_sent_stays(house: House, new_window: OpenWindow) -> None:
+    key = house.session("web:away", "Away")
+    page = new_window(house).open(f"/chat/{key}")
+    # The other pages come along once this one stands.
+    page.wait_for_function(
+        "() => performance.getEntriesByType('resource').some((one) => /DeliveriesPage/.test(one.name))"
+    )
+    house.stop(signal.SIGKILL)
+    expect(page.get_by_text("The server is out of reach.")).to_be_visible()
+    say(page, "said into the dark")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent.")
+    places = page.get_by_role("navigation", name="Main")
+    places.get_by_role("link", name="Deliveries").click()
+    expect(page.get_by_role("heading", name="Deliveries")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("button", name="Send again")).to_be_visible()
+    house.start()
+    expect(page.get_by_text("The server is out of reach.")).to_have_count(0)
+    page.get_by_role("button", name="Send again").click()
+    expect(page.get_by_role("log").get_by_text("You said: said into the dark")).to_be_visible()
+
+
+def test_a_page_whose_part_is_out_of_reach_waits_for_it(house: House, new_window: OpenWindow) -> None:
+    page = new_window(house).open("/chat")
+    away = re.compile("DeliveriesPage|/healthz")
+    page.route(away, lambda route: route.abort())
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Deliveries").click()
+    expect(page.get_by_role("status", name="Loading", exact=True)).to_be_visible()
+    page.unroute(away)
+    expect(page.get_by_role("heading", name="Deliveries")).to_be_visible()
 
 
 def test_the_composer_says_whether_a_message_is_seen_now_or_next_and_stop_ends_the_answer(

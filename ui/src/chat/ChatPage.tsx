@@ -7,6 +7,7 @@ import { updateSession } from "../api/operations";
 import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
+import { Said } from "../parts/Said";
 import { Sheet } from "../parts/Sheet";
 import { complain } from "../parts/toasts";
 import { useMedia } from "../parts/useMedia";
@@ -70,7 +71,7 @@ function Beginning() {
       <Foot>
         {refused && (
           <p role="alert" className="pb-1 text-bad">
-            Not sent. {refused.error}
+            Not sent. <Said text={refused.error ?? ""} />
           </p>
         )}
         <Composer session={undefined} draftKey="new" onSend={(text) => void begin(text)} onPanel={null} panelOpen={false} />

@@ -8,6 +8,7 @@ import type { Transcript as Loaded } from "../api/cache";
 import type { Job } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Markdown } from "../parts/Markdown";
+import { Said } from "../parts/Said";
 import { complain } from "../parts/toasts";
 import { longDayOf } from "../time/format";
 import { Zone } from "../time/Time";
@@ -138,7 +139,9 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
       <PersonBody text={one.text} faded />
       {one.state === "refused" ? (
         <p role="alert" className="mt-1 flex flex-wrap gap-x-2 text-[0.87rem] text-bad">
-          Not sent. {one.error}
+          <span>
+            Not sent. <Said text={one.error ?? ""} />
+          </span>
           <button type="button" className="link" onClick={() => void postAgain(sessionKey, one)}>
             Send again
           </button>

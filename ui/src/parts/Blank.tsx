@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { Unreachable, sentenceOf } from "../api/client";
 import { Icon, type IconName } from "./Icon";
+import { Said } from "./Said";
 
 export function Blank({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
   return (
@@ -34,7 +35,9 @@ export function Failed({ error, again }: { error: unknown; again: () => void }) 
   return (
     <div role="alert">
       <Blank icon="note" title={away ? "No answer from the server" : "This could not be shown"}>
-        <p>{sentenceOf(error)}</p>
+        <p>
+          <Said text={sentenceOf(error)} />
+        </p>
         <button type="button" className="button mt-4" onClick={again}>
           Try again
         </button>

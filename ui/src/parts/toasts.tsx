@@ -5,6 +5,7 @@ import { sentenceOf } from "../api/client";
 import { Link } from "../router";
 import { Icon } from "./Icon";
 import { useTopLayer } from "./layers";
+import { Said } from "./Said";
 
 export type Toast = { text: string; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
 type Shown = Toast & { id: number };
@@ -77,7 +78,9 @@ function OneToast({ toast: { id, text, bad, undo, link } }: { toast: Shown }) {
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
     >
-      <span className="py-1 [overflow-wrap:anywhere]">{text}</span>
+      <span className="py-1 [overflow-wrap:anywhere]">
+        <Said text={text} />
+      </span>
       {link && (
         <Link to={link.to} className="rounded px-2 py-1 font-semibold whitespace-nowrap underline underline-offset-4" onClick={() => dismiss(id)}>
           {link.text}
