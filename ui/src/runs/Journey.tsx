@@ -20,7 +20,7 @@ export function Journey({ run, zone }: { run: Run; zone: string }) {
         return (
           <li key={name} className={`relative flex min-w-0 gap-3 pb-4 sm:block sm:flex-1 sm:pb-0 ${reached ? "" : "text-mute"}`} aria-current={reached && stops[index + 1]?.shape === null ? "step" : undefined}>
             {!last && <span aria-hidden="true" className={`absolute top-3 bottom-[-0.4rem] left-[0.47rem] w-0.5 sm:top-[0.44rem] sm:right-1 sm:bottom-auto sm:left-6 sm:h-0.5 sm:w-auto ${stops[index + 1]?.shape ? "bg-ink" : "bg-line"}`} />}
-            <span className="relative z-10 mt-1 block h-4 w-4 flex-none bg-paper sm:mt-0">{shape ? <Glyph shape={shape} size={15} /> : <span className="mt-[3px] ml-[3px] block size-[9px] rounded-full border-2" />}</span>
+            <span className="relative z-10 mt-1 block h-4 w-4 flex-none bg-paper sm:mt-0">{shape ? <Glyph shape={shape} size={15} /> : <span className="absolute top-[3px] left-[3px] size-[9px] rounded-full border-2" />}</span>
             <div className="min-w-0 sm:mt-2 sm:pr-3">
               <p className="font-semibold">{name}</p>
               <p className="text-[0.87rem] text-mute">{detail}</p>

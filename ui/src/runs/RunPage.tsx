@@ -5,12 +5,13 @@ import { placeRun } from "../api/cache";
 import { Refusal, sentenceOf } from "../api/client";
 import { cancelRun, listMessages } from "../api/operations";
 import { isOver, useJob, useMyZone, useRun } from "../api/queries";
-import type { Run, Step } from "../api/types";
+import type { Message, Run, Step } from "../api/types";
 import { MessageView } from "../chat/MessageView";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
 import { Said } from "../parts/Said";
+import { SessionName } from "../parts/SessionName";
 import { Icon } from "../parts/Icon";
 import { complain, toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
@@ -53,8 +54,10 @@ function Whole({ run }: { run: Run }) {
         <Icon name="back" size={14} /> {run.job_name}
       </Link>
       <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Glyph shape={shapeOfRun(run.state)} size={15} />
-        <h1>{outcomeOf(run)}</h1>
+        <div className="flex min-w-0 items-baseline gap-x-3">
+          <Glyph shape={shapeOfRun(run.state)} size={15} className="flex-none translate-y-px" />
+          <h1>{outcomeOf(run)}</h1>
+        </div>
         <span className="text-mute">
           <Stamp at={run.scheduled_for} zone={zone} seconds />
         </span>
@@ -71,7 +74,7 @@ function Whole({ run }: { run: Run }) {
         </Part>
       )}
       {run.opening_seq !== null && (
-        <Part title="In the conversation">
+        <Part title="What was said">
           <Slice run={run} zone={zone} />
         </Part>
       )}
@@ -129,16 +132,24 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** The last line of a long story says what happened; the rest is for whoever mends it. */
-/** The last line of a story without the name of the class it was told by, which is for the whole story. */
-const saidOf = (line: string) => line.replace(/^(?:\w+\.)+\w+: /, "");
+/** What a provider said, out of the answer it was wrapped in. */
+const PROVIDER = /^status_code: (\d+), model_name: ([^,]+), body: .*?(['"])message\3: (['"])(.+?)\4[,}]/;
+
+/** The last line of a story, without the name of the class it was told by, which is for the whole story. */
+function saidOf(line: string): string {
+  const plain = line.replace(/^(?:\w+\.)+\w+: /, "");
+  const [, status, model, , , said] = PROVIDER.exec(plain) ?? [];
+  return said ? `${said} (${status} from ${model})` : plain;
+}
 
 function WentWrong({ error }: { error: string }) {
   const lines = error.trim().split("\n");
+  const last = lines.at(-1) ?? "";
+  const said = saidOf(last);
   return (
     <>
-      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{saidOf(lines.at(-1) ?? "")}</p>
-      {lines.length > 1 && (
+      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{said}</p>
+      {(lines.length > 1 || said !== last) && (
         <details className="mt-2 text-[0.93rem]">
           <summary className="text-mute hover:text-ink">The whole story</summary>
           <pre className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Error">
@@ -172,24 +183,31 @@ function CancelButton({ run }: { run: Run }) {
 
 const nowhere = () => undefined;
 
+/** A run of its conversation is found there by its turn; one that ran apart has a session of its own, named after it. */
+async function readSlice(run: Run): Promise<{ key: string; messages: Message[] }> {
+  const from = run.opening_seq ?? 0;
+  const limit = Math.min(200, (run.closing_seq ?? from + 20) - from + 1);
+  const read = async (key: string) => (await listMessages(key, { after: from - 1, limit })).items.filter((message) => (run.turn_id ? message.turn_id === run.turn_id : message.seq === from || message.seq === run.closing_seq));
+  const here = await read(run.session_key);
+  if (here.length > 0 || run.turn_id === null) return { key: run.session_key, messages: here };
+  const apart = `cron:${run.id}`;
+  return { key: apart, messages: await read(apart) };
+}
+
 function Slice({ run, zone }: { run: Run; zone: string }) {
   const from = run.opening_seq ?? 0;
-  const until = run.closing_seq ?? from + 20;
-  const slice = useQuery({
-    queryKey: ["slice", run.session_key, from, run.closing_seq],
-    queryFn: () => listMessages(run.session_key, { after: from - 1, limit: Math.min(200, until - from + 1) }),
-  });
+  const slice = useQuery({ queryKey: ["slice", run.id, from, run.closing_seq], queryFn: () => readSlice(run) });
   if (slice.isPending) return <Loading rows={2} />;
   if (slice.isError) return <p className="text-mute">{sentenceOf(slice.error)}</p>;
-  const messages = slice.data.items.filter((message) => message.turn_id === run.turn_id || message.seq === from || message.seq === run.closing_seq);
+  const { key, messages } = slice.data;
   return (
     <div className="border-y">
       {messages.map((message, index) => (
         <MessageView key={message.seq} message={message} zone={zone} follows={index > 0} cardOf={nowhere} marked={false} />
       ))}
       <p className="py-2">
-        <Link to={pathTo.message(run.session_key, from)} className="link text-[0.93rem]">
-          Show in the conversation
+        <Link to={pathTo.message(key, from)} className="link text-[0.93rem]">
+          {key === run.session_key ? "Show in the conversation" : "Show the session of this run"}
         </Link>
       </p>
     </div>
@@ -235,7 +253,7 @@ function Record({ run, zone }: { run: Run; zone: string }) {
       )}
       <Fact name="Conversation">
         <Link to={pathTo.chat(run.session_key)} className="link">
-          {run.session_key}
+          <SessionName of={run.session_key} />
         </Link>
       </Fact>
       {run.variables && Object.keys(run.variables).length > 0 && (
