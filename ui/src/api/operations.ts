@@ -66,5 +66,6 @@ export const previewSchedule = (body: PreviewAsk) => answer(api.POST("/api/sched
 export const listDeliveries = (asked: { state?: DeliveryState } & Paging) => answer(api.GET("/api/deliveries", query(asked)));
 export const retryDelivery = (id: string) => answer(api.POST("/api/deliveries/{id}/retry", byId(id)));
 
-export const listMemories = () => answer(api.GET("/api/memories", query({})));
+export const listMemories = (asked: Paging) => answer(api.GET("/api/memories", query(asked)));
+export const addMemory = (text: string) => answer(api.POST("/api/memories", { body: { text } }));
 export const removeMemory = (id: string) => answer(api.DELETE("/api/memories/{id}", byId(id)));

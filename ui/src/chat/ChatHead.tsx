@@ -97,7 +97,7 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <label className="flex flex-col gap-1">
           <span className="text-[0.87rem] font-semibold">Name</span>
-          <input className="field" value={title} maxLength={128} placeholder={session.key} onChange={(event) => setTitle(event.target.value)} />
+          <input className="field" data-first value={title} maxLength={128} placeholder={session.key} onChange={(event) => setTitle(event.target.value)} />
         </label>
         <ZoneField label="Time zone" value={zone} onChange={setZone} hint="New automations of this conversation are read in this zone." />
         <div className="flex justify-end gap-2">

@@ -47,7 +47,7 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
       </Sheet>
     );
   return (
-    <Sheet title={`${plural(blocking.length, "automation")} ${blocking.length === 1 ? "belongs" : "belong"} to it`} onClose={onClose}>
+    <Sheet key="blocked" title={`${plural(blocking.length, "automation")} ${blocking.length === 1 ? "belongs" : "belong"} to it`} onClose={onClose}>
       <p className="text-mute">Nothing has been deleted yet. These run in this conversation and would be deleted with it:</p>
       <ul className="mt-3 max-h-60 divide-y overflow-y-auto border-y" aria-label="Automations that block the deletion">
         {blocking.map((job) => (
@@ -66,7 +66,7 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
 function Buttons({ busy, onClose, onGo, go }: { busy: boolean; onClose: () => void; onGo: () => void; go: string }) {
   return (
     <div className="mt-5 flex flex-wrap justify-end gap-2">
-      <button type="button" className="button" autoFocus onClick={onClose}>
+      <button type="button" className="button" data-first onClick={onClose}>
         Keep
       </button>
       <button type="button" className="button" data-look="bad" disabled={busy} onClick={onGo}>

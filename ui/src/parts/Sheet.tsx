@@ -11,6 +11,8 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
     const dialog = ref.current;
     if (!dialog) return;
     dialog.showModal();
+    // The browser would choose the button that closes it.
+    (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog).focus();
     const leave = onTop(dialog);
     return () => {
       leave();
@@ -20,6 +22,7 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
   return (
     <dialog
       ref={ref}
+      tabIndex={-1}
       className={drawer ? "drawer" : "sheet"}
       data-side={drawer}
       style={wide ? { width: "min(44rem, calc(100vw - 2rem))" } : undefined}

@@ -10,6 +10,7 @@ import { Loading } from "../parts/Blank";
 import { More } from "../parts/More";
 import { Once } from "../parts/Once";
 import { complain, toast } from "../parts/toasts";
+import { Twice } from "../parts/Twice";
 import { titleOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 
@@ -112,9 +113,10 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
     }
   }
 
-  async function remove(id: string) {
+  async function remove({ id, url: gone }: Webhook) {
     try {
       await removeWebhook(id);
+      toast({ text: `Removed: ${gone}` });
       await again();
     } catch (error) {
       complain(error);
@@ -129,9 +131,7 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
           <li key={hook.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
             <span className="min-w-[14rem] flex-1 [overflow-wrap:anywhere]">{hook.url}</span>
             <code className="font-mono text-[0.85em] text-mute">{hook.address}</code>
-            <button type="button" className="link text-[0.9rem]" aria-label={`Remove webhook ${hook.url}`} onClick={() => void remove(hook.id)}>
-              Remove
-            </button>
+            <Twice label={`Remove webhook ${hook.url}`} does="Remove" sure="Remove for good?" onDo={() => void remove(hook)} />
           </li>
         ))}
       </ul>

@@ -1,10 +1,11 @@
 // What this person and this server are set to. What belongs to the server's environment is shown, not changed.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { keys } from "../api/cache";
-import { tellSignedOut } from "../api/client";
-import { listMemories, removeMemory, signOut, updateMe } from "../api/operations";
-import { useMe, useStatus } from "../api/queries";
+import { sentenceOf, tellSignedOut } from "../api/client";
+import { addMemory, listMemories, removeMemory, signOut, updateMe } from "../api/operations";
+import { flat, useMe, useStatus } from "../api/queries";
+import type { Memory } from "../api/types";
 import { canNotify, notifying, turnNotify } from "../chat/notify";
 import { Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
@@ -152,32 +153,48 @@ function Notify() {
 
 function Memories() {
   const client = useQueryClient();
-  const list = useQuery({ queryKey: ["memories"], queryFn: () => listMemories() });
+  const list = useInfiniteQuery({
+    queryKey: ["memories"],
+    queryFn: ({ pageParam }) => listMemories({ cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const memories = flat(list.data);
+  const again = () => client.invalidateQueries({ queryKey: ["memories"] });
   const zone = useMe().data?.timezone ?? browserZone;
 
-  async function forget(id: string) {
+  async function forget({ id, text }: Memory) {
     try {
       await removeMemory(id);
-      await client.invalidateQueries({ queryKey: ["memories"] });
+      toast({ text: "Forgotten", undo: () => addMemory(text).then(again) });
+      await again();
     } catch (error) {
       complain(error);
     }
   }
 
   if (list.isPending) return <Loading rows={1} />;
-  if (!list.data || list.data.items.length === 0) return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
+  if (list.isError) return <p className="text-bad">{sentenceOf(list.error)}</p>;
+  if (memories.length === 0) return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
   return (
-    <ul className="border-t">
-      {list.data.items.map((memory) => (
-        <li key={memory.id} className="flex items-baseline gap-3 border-b py-1.5">
-          <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{memory.text}</span>
-          <Relative at={memory.created_at} zone={zone} className="text-[0.87rem] text-mute" />
-          <button type="button" className="link text-[0.9rem]" aria-label={`Forget: ${memory.text}`} onClick={() => void forget(memory.id)}>
-            Forget
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="border-t">
+        {memories.map((memory) => (
+          <li key={memory.id} className="flex items-baseline gap-3 border-b py-1.5">
+            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{memory.text}</span>
+            <Relative at={memory.created_at} zone={zone} className="text-[0.87rem] text-mute" />
+            <button type="button" className="link text-[0.9rem]" aria-label={`Forget: ${memory.text}`} onClick={() => void forget(memory)}>
+              Forget
+            </button>
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <button type="button" className="button mt-3" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </>
   );
 }
 

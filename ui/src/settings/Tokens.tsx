@@ -7,7 +7,8 @@ import { useMyZone } from "../api/queries";
 import type { NewToken } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { Once } from "../parts/Once";
-import { complain } from "../parts/toasts";
+import { complain, toast } from "../parts/toasts";
+import { Twice } from "../parts/Twice";
 import { Stamp } from "../time/Time";
 
 export function Tokens() {
@@ -29,6 +30,7 @@ export function Tokens() {
   async function revoke(id: string) {
     try {
       await revokeToken(id);
+      toast({ text: `Revoked: ${id}` });
       await again();
     } catch (error) {
       complain(error);
@@ -45,9 +47,9 @@ export function Tokens() {
             <code className="font-mono text-[0.9em]">{token.id}</code>
             <span className="text-mute">{token.role}</span>
             <span className="text-[0.9rem] text-mute">{token.expires_at ? <>until <Stamp at={token.expires_at} zone={zone} /></> : "does not expire"}</span>
-            <button type="button" className="link ml-auto text-[0.9rem]" aria-label={`Revoke ${token.id}`} onClick={() => void revoke(token.id)}>
-              Revoke
-            </button>
+            <span className="ml-auto">
+              <Twice label={`Revoke ${token.id}`} does="Revoke" sure="Revoke for good?" onDo={() => void revoke(token.id)} />
+            </span>
           </li>
         ))}
       </ul>
