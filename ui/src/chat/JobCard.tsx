@@ -80,7 +80,16 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
       {job.next.slice(0, 3).map((at, index) => (
         <li key={at} className="flex flex-wrap items-baseline gap-x-2 border-t border-dashed py-1 first:border-t-0">
           <Wall at={at} zone={zone} seconds="if any" />
-          {index === 0 && <Zone name={zone} />}
+          {index === 0 && (
+            <>
+              <span className="hidden xs:inline">
+                <Zone name={zone} />
+              </span>
+              <span className="xs:hidden">
+                <Zone name={zone} short />
+              </span>
+            </>
+          )}
           <Relative at={at} zone={zone} className={`ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
         </li>
       ))}

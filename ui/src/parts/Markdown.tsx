@@ -47,8 +47,8 @@ function Block({ token }: { token: Token }): ReactNode {
 
 function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, index) => (
-    <li key={index}>
-      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? "Done" : "Open"} className="mr-2" />}
+    <li key={index} className={item.task ? "task" : undefined}>
+      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? "Done" : "Open"} className="mr-2 align-[-0.1em] accent-(--color-accent)" />}
       {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
     </li>
   ));
@@ -61,7 +61,7 @@ function Table({ table }: { table: Tokens.Table }) {
       <thead>
         <tr>
           {table.header.map((cell, index) => (
-            <th key={index} scope="col">
+            <th key={index} scope="col" data-align={cell.align ?? undefined}>
               {inline(cell.tokens)}
             </th>
           ))}
@@ -71,7 +71,9 @@ function Table({ table }: { table: Tokens.Table }) {
         {table.rows.map((row, index) => (
           <tr key={index}>
             {row.map((cell, column) => (
-              <td key={column}>{inline(cell.tokens)}</td>
+              <td key={column} data-align={cell.align ?? undefined}>
+                {inline(cell.tokens)}
+              </td>
             ))}
           </tr>
         ))}

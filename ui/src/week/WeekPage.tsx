@@ -1,6 +1,6 @@
 // The week as a timetable: what ran, with how it went, and what is to come, in the zone one chooses.
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { keys } from "../api/cache";
 import { listRuns } from "../api/operations";
 import { flat, useMyZone, useUpcoming } from "../api/queries";
@@ -63,7 +63,7 @@ export default function WeekPage() {
           </Link>
         </Blank>
       )}
-      {items.length > 0 && (wide ? <Grid days={days} items={items} zone={zone} today={today} now={now} /> : <Agenda days={days} items={items} zone={zone} today={today} />)}
+      {items.length > 0 && (wide ? <Grid days={days} items={items} zone={zone} today={today} now={now} whole={runs.isSuccess && upcoming.isSuccess} /> : <Agenda days={days} items={items} zone={zone} today={today} />)}
       {runs.hasNextPage && !runs.isFetchingNextPage && <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>}
       {upcoming.data?.more && <p className="mt-3 text-[0.9rem] text-mute">Not all that is to come is drawn: only what the 500 automations that are due first will do.</p>}
     </div>
@@ -133,22 +133,41 @@ function Legend() {
   );
 }
 
-type GridProps = { days: Day[]; items: Item[]; zone: string; today: string; now: number };
+type GridProps = { days: Day[]; items: Item[]; zone: string; today: string; now: number; whole: boolean };
+
+/** In a full week the hour one is in may be far down: it is brought into sight once, when the week is opened. */
+function useSeeNow(whole: boolean) {
+  const cell = useRef<HTMLTableCellElement>(null);
+  const done = useRef(false);
+  useEffect(() => {
+    if (!whole || done.current) return;
+    done.current = true;
+    // After the frame that opens the page, which begins at its top.
+    const frame = requestAnimationFrame(() => {
+      const main = cell.current?.closest("main");
+      if (main && cell.current && cell.current.getBoundingClientRect().bottom > main.getBoundingClientRect().bottom) cell.current.scrollIntoView({ block: "center" });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [whole]);
+  return cell;
+}
 
 /** Hours with something in them are as tall as they need; empty ones are a hairline apart. */
-function Grid({ days, items, zone, today, now }: GridProps) {
+function Grid({ days, items, zone, today, now, whole }: GridProps) {
+  const here = useSeeNow(whole);
   const hour = partsOf(now, zone).hour;
   const used = [...new Set([...items.map((item) => item.hour), ...(days.some((day) => day.date === today) ? [hour] : [])])].sort((a, b) => a - b);
   return (
     <table className="w-full table-fixed border-collapse">
       <caption className="sr-only">Runs of the week by hour and day</caption>
-      <thead>
-        <tr className="border-b">
+      {/* A border of a row would scroll away from under a head that stays; a shadow does not. */}
+      <thead className="sticky top-0 z-10 bg-paper shadow-[0_1px_0_var(--color-line)]">
+        <tr>
           <th className="w-14" scope="col">
             <span className="sr-only">Hour</span>
           </th>
           {days.map((day) => (
-            <th key={day.date} scope="col" className={`px-2 pb-1.5 text-left align-bottom ${day.date === today ? "text-accent" : ""}`}>
+            <th key={day.date} scope="col" className={`px-2 pt-1.5 pb-1.5 text-left align-bottom ${day.date === today ? "text-accent" : ""}`}>
               {dayOf(day.from, zone)}
               <ShiftMark day={day} zone={zone} />
             </th>
@@ -164,7 +183,7 @@ function Grid({ days, items, zone, today, now }: GridProps) {
             {days.map((day) => {
               const current = day.date === today && row === hour;
               return (
-                <td key={day.date} className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}>
+                <td key={day.date} ref={current ? here : undefined} className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}>
                   {current && <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">now {clockOf(now, zone)}</span>}
                   <Items items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))} zone={zone} room={6} />
                 </td>
@@ -177,7 +196,7 @@ function Grid({ days, items, zone, today, now }: GridProps) {
   );
 }
 
-function Agenda({ days, items, zone, today }: Omit<GridProps, "now">) {
+function Agenda({ days, items, zone, today }: Omit<GridProps, "now" | "whole">) {
   return (
     <div>
       {days.map((day) => {
