@@ -30,6 +30,14 @@ def test_a_watched_run_that_fails_ends_with_exit_one(homing: Homing, server: str
     assert (said.code, said.object["state"]) == (1, "error")
 
 
+def test_a_run_that_failed_is_told_in_a_line_and_not_as_a_trace(homing: Homing, server: str) -> None:
+    homing("cron", "add", "every day at 9", "x", "--id", "mine", "--model", "nobody:knows")
+    said = homing("cron", "run", "mine", "--watch")
+    assert said.code == 1
+    assert "The model 'nobody:knows' cannot be used" in said.out
+    assert "Traceback" not in said.out
+
+
 def test_runs_that_were_started_are_shown_although_another_could_not_be(homing: Homing, server: str) -> None:
     homing("cron", "add", "every day at 9", "Say good morning", "--id", "mine")
     homing("cron", "add", "every day at 9", "x", "--id", "broken", "--model", "nobody:knows")

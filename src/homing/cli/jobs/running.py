@@ -89,10 +89,13 @@ def _drawn(desk: Desk, run: Json) -> Any:
         draw.sign(RUN_GLYPHS, run["state"]), " ", (run["job_name"], "bold"), f": {outcome(run)}{took_so_long}",
         (f"  {run['id']}", draw.QUIET),
     )  # fmt: skip
-    answer = _answer(desk, run)
-    if run.get("error"):
-        return Group(line, Text(run["error"], style="red"))
-    return Group(line, Markdown(answer)) if answer else line
+    parts: list[Any] = [line]
+    if answer := _answer(desk, run):
+        parts.append(Markdown(answer))
+    if error := (run.get("error") or "").strip():
+        # The record holds the whole trace (--json gives it); its last line is what people can use.
+        parts.append(Text(error.splitlines()[-1], style="red"))
+    return Group(*parts)
 
 
 def _answer(desk: Desk, run: Json) -> str | None:
