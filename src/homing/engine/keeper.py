@@ -24,11 +24,11 @@ class Keeper:
         self.claim = claim
         self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
         self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
-        self.failures = {step.name: step.result or "" for step in kept if step.kind == "tool" and step.failed}
+        self.failures: dict[str, str] = {}
         """Tools whose last call failed, with what they said."""
         for step in kept:
-            if step.kind == "tool" and step.state == "done" and not step.failed:
-                self.failures.pop(step.name, None)
+            if step.kind == "tool" and step.state == "done":
+                self._note(step.name, step.result or "", failed=step.failed)
         self.kept = [kept_step(step) for step in kept]
         self._store = store
         self._n = max((step.n for step in kept), default=0)
@@ -88,9 +88,7 @@ class Keeper:
             steps.made_progress(tx, self.turn_id)
 
         await self._store.write(work)
-        self.failures.pop(call.name, None)
-        if failed:
-            self.failures[call.name] = result
+        self._note(call.name, result, failed=failed)
 
     async def commit(self, call: ToolCall, work: Callable[[Tx], Done]) -> str:
         """Run one of our own operations together with its step: it can neither double nor be unknown.
@@ -173,6 +171,11 @@ class Keeper:
                      "duration_ms": live.duration_ms}  # fmt: skip
         topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")
         self._store.bell.say(topics, {"event": event, "data": data})
+
+    def _note(self, name: str, result: str, *, failed: bool) -> None:
+        self.failures.pop(name, None)
+        if failed:
+            self.failures[name] = result
 
     def _hold(self, tx: Tx) -> Turn:
         if self.claim.reason == "lost":

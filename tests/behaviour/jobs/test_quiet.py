@@ -1,5 +1,7 @@
 """Rule 26: an agent without news leaves one line that counts, and nothing is pushed outside."""
 
+import asyncio
+
 import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
@@ -119,3 +121,34 @@ async def test_a_tool_that_failed_and_then_worked_leaves_silence_as_it_is(home: 
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends(job.id) == [("ok", "quiet")]
+
+
+async def test_a_tool_that_worked_and_then_failed_stays_an_error_for_the_worker_that_takes_the_turn_up(
+    home: Home,
+) -> None:
+    tries: list[str] = []
+
+    async def shaky(call: ToolCall) -> str:
+        tries.append(call.key)
+        if len(tries) == 2:
+            raise ToolFailed("the market did not answer")
+        return "open"
+
+    home.tools = [Tool(name="market", description="", parameters={"type": "object"}, run=shaky)]
+    home.model.reply(tool_call("market"))
+    home.model.reply(tool_call("market"))
+    home.model.reply("nobody hears this", hold=True)
+    job = home.add(when="every 1 hour", quiet=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    claim = home.claim()
+    task = asyncio.create_task(home.work(claim=claim))
+    await home.called(3)
+    claim.stop("lost")
+    await task
+    home.expire()
+    home.model.reply(NOTHING)
+    home.model.reply("")
+    await home.work()
+    assert len(tries) == 2
+    assert home.ends(job.id) == [("error", "tool")]
