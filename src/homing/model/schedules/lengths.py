@@ -14,6 +14,10 @@ MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 UNIT = r"(seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)(?![a-z])"
 PART = re.compile(rf"(?:(\d+(?:\.\d+)?)\s*|(an?|{'|'.join(NUMBERS)})\s+){UNIT}")
 LENGTH = re.compile(rf"{PART.pattern}(?:(?:\s+and\s+|\s*,\s*|\s*){PART.pattern})*")
+# ISO 8601, as programs and models write it: PT10M, P1DT12H. Months and years have no fixed length.
+_ISO = re.compile(
+    r"p(?:(\d{1,9})w)?(?:(\d{1,9})d)?(?:t(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?)?(?<=\d[wdhms])", re.IGNORECASE
+)
 LONGEST = timedelta(days=36_525)
 
 # A time of day. EXPLICIT ones cannot be taken for another number; a bare hour needs an "at" or a day before it.
@@ -27,6 +31,8 @@ def read_length(text: str) -> int | None:
     """Read a duration as milliseconds; None when the text is none."""
     if text in ("half an hour", "half hour"):
         return MS["h"] // 2
+    if iso := _ISO.fullmatch(text):
+        return sum(int(amount or 0) * MS[unit] for amount, unit in zip(iso.groups(), "wdhms", strict=True))
     if not LENGTH.fullmatch(text):
         return None
     parts = [(digits or word, unit[0]) for digits, word, unit in PART.findall(text)]

@@ -39,6 +39,8 @@ def refusal(text: str, now: datetime = NOW) -> Invalid:
         ("in 1.5 hours", 5400),
         ("in an hour", 3600),
         ("in half an hour", 1800),
+        ("PT10M", 600),
+        ("in P1DT12H", 129_600),
         ("in two hours", 7200),
         ("15 minutes from now", 900),
         ("IN  10   MINUTES.", 600),
@@ -133,6 +135,7 @@ def test_an_offset_or_an_epoch_time_is_honoured(text: str, expected: str):
         ("every 1d", 86_400),
         ("every 2 weeks", 1_209_600),
         ("every half an hour", 1800),
+        ("every PT30M", 1800),
     ],
 )
 def test_every_with_a_duration_is_elapsed_time_from_now_and_not_now(text: str, seconds: int):
