@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from homing.model.errors import Invalid, NotFound, Refused
+from homing.model.errors import Conflict, Invalid, NotFound, Refused
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
 from homing.model.sessions import UNIFIED, Session, check_key
 from homing.operations.definition import When, check_pairing, plain_columns, time_columns, timing_of
 from homing.operations.desk import Desk
 from homing.operations.foreign import Draft, Source, read_record
 from homing.operations.instants import read_instant
+from homing.operations.reach import hold_job
 from homing.operations.sessions import AGENT, make_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob
 from homing.store import jobs, sessions
 
 IMPORTED = "imported"
+_AS_NEW = {
+    "removed_at": None, "disabled_until": None, "runs_queued": 0, "consecutive_failures": 0, "schedule_errors": 0,
+    "retry": 0, "retry_of": None,
+}  # fmt: skip
 _PASSED = "Its time passed before it was imported."
 
 
@@ -45,7 +50,8 @@ def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, app
     name = _name(raw)
     try:
         draft = read_record(raw, source)
-        if jobs.get(desk.tx, draft.id) is not None:
+        known = jobs.get(desk.tx, draft.id)
+        if known is not None and (known.removed_at is None or known.user_id != desk.caller.user_id):
             return Entry(n=n, name=name, id=draft.id, detail="It is here already.")
         return _take(desk, draft, n=n, name=name, apply=apply)
     except Refused as error:
@@ -146,18 +152,21 @@ def _title(draft: Draft) -> str | None:
 
 
 def _write(desk: Desk, draft: Draft, session: Session, columns: dict[str, Any]) -> None:
+    # One that was removed comes back under its id, with its runs.
+    removed = hold_job(desk, draft.id, removed=True) if jobs.get(desk.tx, draft.id) is not None else None
     sessions.lock(desk.tx, [session.id])
     session = desk.again(session)
     rev = sessions.mark(desk.tx, {session.id: 0})[session.id].rev
-    jobs.insert(
-        desk.tx,
-        columns
-        | {
-            "id": draft.id, "session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id,
-            "kind": "legacy" if draft.session_key is None else "user", "origin_door": "import",
-            "legacy": dict(draft.record), "rev": rev, "undo": {"change": "added", "revision": 1, "before": {}},
-        },
-    )  # fmt: skip
+    revision = 1 if removed is None else removed.revision + 1
+    values: dict[str, Any] = columns | {
+        "session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id,
+        "kind": "legacy" if draft.session_key is None else "user", "origin_door": "import", "origin_turn_id": None,
+        "legacy": dict(draft.record), "rev": rev, "undo": {"change": "added", "revision": revision, "before": {}},
+    }  # fmt: skip
+    if removed is None:
+        jobs.insert(desk.tx, {**values, "id": draft.id})
+    elif jobs.change(desk.tx, removed, {**values, **_AS_NEW}) is None:
+        raise Conflict("Somebody changed it meanwhile. Import it again.")
 
 
 def _name(raw: object) -> str:

@@ -6,9 +6,12 @@ import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
 from homing.model.people import OWNER
-from homing.operations.importing import import_record
+from homing.operations.importing import Entry, import_record
 from homing.operations.job_changes import enable_job
+from homing.operations.removal import remove_job
+from homing.operations.session_deletion import delete_session
 from homing.operations.shapes.job_asks import JobRef
+from homing.operations.shapes.session_asks import DeleteSession
 from homing.store import Tx, deliveries
 from homing.store import tables as t
 from support.ledger import CHAT
@@ -41,6 +44,27 @@ async def test_old_delivery_fields_stay_readable_on_an_imported_job_and_steer_no
         return [delivery.address for _, delivery in found]
 
     assert set(home.ledger.write(owed)) == {CHAT}
+
+
+async def test_a_removed_job_comes_back_by_an_import(home: Home) -> None:
+    """Exported, removed, imported: whoever keeps a backup gets it back, whatever became of the session meanwhile."""
+
+    def bring_in() -> Entry:
+        return home.world.write(
+            lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True)
+        )
+
+    assert bring_in().taken
+    home.ask(remove_job, JobRef(job_id="old1"))
+    home.ask(delete_session, DeleteSession(session_key=CHAT))
+    assert bring_in().taken
+    again = bring_in()
+    assert (again.taken, again.detail) == (False, "It is here already.")
+    job = home.ask(enable_job, JobRef(job_id="old1"))
+    assert (job.session_key, job.removed_at, len(job.next)) == (CHAT, None, 3)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ends("old1") == [("ok", None)]
 
 
 def test_a_job_of_a_shared_lane_does_not_come_in_and_says_why(home: Home) -> None:
