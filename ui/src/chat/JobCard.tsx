@@ -53,7 +53,7 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
         </details>
         {undoRevision === null && <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>}
       </div>
-      <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1">
+      <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1 max-xs:gap-0 max-xs:*:px-2">
         <Link to={pathTo.editJob(job.id)} className="button" data-look="plain">
           <Icon name="pencil" size={15} /> Edit
         </Link>
