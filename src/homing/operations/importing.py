@@ -19,9 +19,10 @@ from homing.operations.reach import hold_job
 from homing.operations.sessions import AGENT, make_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob
-from homing.store import jobs, sessions
+from homing.store import jobs, runs, sessions
 
 IMPORTED = "imported"
+_STILL_RUNS = "It was removed, and its last run has not ended yet. Import it again in a moment."
 _AS_NEW = {
     "removed_at": None, "disabled_until": None, "runs_queued": 0, "consecutive_failures": 0, "schedule_errors": 0,
     "retry": 0, "retry_of": None,
@@ -53,6 +54,9 @@ def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, app
         known = jobs.get(desk.tx, draft.id)
         if known is not None and (known.removed_at is None or known.user_id != desk.caller.user_id):
             return Entry(n=n, name=name, id=draft.id, detail="It is here already.")
+        if runs.active_jobs(desk.tx, [draft.id]):
+            # It may come back to another session, and whoever closes its run relies on the one it had.
+            return Entry(n=n, name=name, id=draft.id, detail=_STILL_RUNS)
         return _take(desk, draft, n=n, name=name, apply=apply)
     except Refused as error:
         return Entry(n=n, name=name, detail=error.detail)

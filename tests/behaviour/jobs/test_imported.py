@@ -49,22 +49,41 @@ async def test_old_delivery_fields_stay_readable_on_an_imported_job_and_steer_no
 async def test_a_removed_job_comes_back_by_an_import(home: Home) -> None:
     """Exported, removed, imported: whoever keeps a backup gets it back, whatever became of the session meanwhile."""
 
-    def bring_in() -> Entry:
-        return home.world.write(
-            lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True)
-        )
-
-    assert bring_in().taken
+    assert bring_in(home).taken
     home.ask(remove_job, JobRef(job_id="old1"))
     home.ask(delete_session, DeleteSession(session_key=CHAT))
-    assert bring_in().taken
-    again = bring_in()
+    assert bring_in(home).taken
+    again = bring_in(home)
     assert (again.taken, again.detail) == (False, "It is here already.")
     job = home.ask(enable_job, JobRef(job_id="old1"))
     assert (job.session_key, job.removed_at, len(job.next)) == (CHAT, None, 3)
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends("old1") == [("ok", None)]
+
+
+async def test_a_removed_job_does_not_come_back_before_its_run_has_ended(home: Home) -> None:
+    assert bring_in(home).taken
+    home.ask(enable_job, JobRef(job_id="old1"))
+    home.model.reply("Too late.", hold=True)
+    home.pass_time(hours=1, seconds=1)
+    await home.tick()
+    async with home.running():
+        home.ring()
+        await home.called(1)
+        home.ask(remove_job, JobRef(job_id="old1"))
+        early = bring_in(home)
+        assert (early.taken, early.detail) == (
+            False,
+            "It was removed, and its last run has not ended yet. Import it again in a moment.",
+        )
+        home.ring()
+        await home.until_closed(1)
+    assert bring_in(home).taken
+
+
+def bring_in(home: Home) -> Entry:
+    return home.world.write(lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True))
 
 
 def test_a_job_of_a_shared_lane_does_not_come_in_and_says_why(home: Home) -> None:
