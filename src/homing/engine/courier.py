@@ -20,7 +20,6 @@ from homing.store.bell import Ear
 log = structlog.get_logger(__name__)
 
 _BELL = "deliveries"
-_SWEEP_SECONDS = 60.0
 _PAUSE_SECONDS = 2.0
 # Below this a look at the clock costs more than it saves.
 _SHORTEST_SECONDS = 0.05
@@ -68,9 +67,9 @@ class Courier:
         """Begin what is due in the free slots; say how long there is nothing more to do."""
         free = self._slots - len(sending)
         if free == 0:
-            return _SWEEP_SECONDS
+            return self._store.look_seconds
         try:
-            taken, pause = await self._store.write(lambda tx: _take(tx, free))
+            taken, pause = await self._store.write(lambda tx: _take(tx, free, self._store.look_seconds))
         except Exception:  # the rim: a database that is away comes back, and the courier is still there
             log.exception("deliveries could not be taken", action="delivery.take")
             return _PAUSE_SECONDS
@@ -156,12 +155,12 @@ class Courier:
         return "failed" if again else "dead"
 
 
-def _take(tx: Tx, free: int) -> tuple[list[Delivery], float]:
+def _take(tx: Tx, free: int, longest: float) -> tuple[list[Delivery], float]:
     taken = deliveries.take_deliveries(tx, free)
     due = deliveries.next_attempt(tx)
     if due is None or len(taken) == free:
-        return taken, _SWEEP_SECONDS
-    return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), _SWEEP_SECONDS)
+        return taken, longest
+    return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), longest)
 
 
 def _write_letter(tx: Tx, delivery: Delivery) -> Letter:

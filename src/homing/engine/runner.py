@@ -24,9 +24,6 @@ log = structlog.get_logger(__name__)
 GRACE_SECONDS = 5.0
 # How long they then have to hear it.
 LEAVE_SECONDS = 2.0
-IDLE_SECONDS = 60.0
-# PostgreSQL: rings can be lost behind a pooler, so others' work is looked for even when all is quiet.
-POLL_SECONDS = 5.0
 _AFTER_CLAIM = 0.1
 
 
@@ -133,7 +130,7 @@ class Runner:
         return {line: max(0, self._slots[line] - used[line]) for line in used}
 
     def _sleep(self, picked: Picked) -> float:
-        seconds = POLL_SECONDS if self._store.postgres else IDLE_SECONDS
+        seconds = self._store.look_seconds
         if picked.waiting:
             seconds = min(seconds, self._beat)
         if picked.next_claim_end is not None:

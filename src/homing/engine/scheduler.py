@@ -26,7 +26,6 @@ log = structlog.get_logger(__name__)
 BATCH = 500
 # The first batch of many is small, so that its runs begin while the rest are still being written.
 FIRST_BATCH = 50
-LONGEST_SLEEP = 60.0
 SHORTEST_SLEEP = 0.001
 OTHERS_SLEEP = 0.05
 PAUSE_SECONDS = 1.0
@@ -285,9 +284,9 @@ class Scheduler:
     async def _sleep_for(self) -> float:
         self.next_wake_at, now = await self._store.read(lambda tx: (jobs.next_wake(tx), tx.now()))
         if self.next_wake_at is None:
-            return LONGEST_SLEEP
+            return self._store.look_seconds
         until = (self.next_wake_at - now).total_seconds()
         if until <= 0 and self._moved == 0:
             # Due already, and we just found nothing: another scheduler is at it.
             return OTHERS_SLEEP
-        return min(LONGEST_SLEEP, max(until, SHORTEST_SLEEP))
+        return min(self._store.look_seconds, max(until, SHORTEST_SLEEP))

@@ -30,6 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 8
 _READERS = 4
 _PG_CONNECTIONS = 12
+# How long to rely on the bell. Behind a pooler PostgreSQL's rings can be lost: others' work is looked for by oneself.
+_LOOK_SECONDS = 60.0
+_PG_LOOK_SECONDS = 5.0
 # Less than a claim lasts, so that whoever takes up a frozen worker's turn does not wait for its locks as well.
 _PG_IDLE_SECONDS = 5
 # deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
@@ -112,6 +115,8 @@ class Store:
             self._writers = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
             self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self.bell = _bell(self.url)
+        self.look_seconds = _PG_LOOK_SECONDS if self.postgres else _LOOK_SECONDS
+        """After so long whoever waits for a ring looks by itself."""
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run one transaction. It is finished even when the asking task is cancelled."""

@@ -19,7 +19,6 @@ from homing.web.changes import Looks, Place
 from homing.web.live import Board
 
 PING_SECONDS = 15.0
-POLL_SECONDS = 5.0
 RETRY_MS = 2000
 _CLOSED_KEPT = 64
 _EARLY = 0.01
@@ -77,7 +76,7 @@ class Streams:
                         continue
                 else:
                     yield line.words()
-                if await line.wait(POLL_SECONDS if self._store.postgres else PING_SECONDS):
+                if await line.wait(min(self._store.look_seconds, PING_SECONDS)):
                     yield PING
 
     async def of_user(self, caller: Caller) -> AsyncIterator[bytes]:

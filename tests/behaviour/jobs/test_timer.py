@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
+from homing.engine.courier import Courier
 from homing.engine.scheduler import Scheduler
 from homing.operations.job_changes import disable_job
 from homing.operations.shapes.job_asks import DisableJob, WhyJob
@@ -84,6 +85,16 @@ async def test_with_only_far_jobs_the_loop_still_wakes_at_least_every_60_s(here:
     bell = await let_run(here, hours=1)
     assert set(bell.waits) == {60.0}
     assert len(bell.waits) == 60
+
+
+async def test_where_a_ring_can_be_lost_every_machine_looks_by_itself_within_seconds(home: Home) -> None:
+    """Behind a pooler PostgreSQL's notices do not arrive; on SQLite nobody else can ring."""
+    for machine in (home.scheduler(), home.runner(), Courier(home.store, home.house, {})):
+        bell = PatientBell(home.fake, home.fake.now())
+        home.store.bell = bell
+        with pytest.raises(asyncio.CancelledError):
+            await machine.run()
+        assert bell.waits == [5.0 if home.store.postgres else 60.0]
 
 
 async def test_a_due_job_is_taken_at_its_instant_and_the_timer_is_armed_for_the_next(here: Home) -> None:
