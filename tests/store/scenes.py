@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from homing.engine.claims import Claim
-from homing.engine.closing import Ended, Ending, close_turns
+from homing.engine.closing import Ended, close_turns
+from homing.engine.endings import Ending
 from homing.engine.opening import Opened, open_lanes
 from homing.engine.thoughts import Thought
 from homing.model.clock import Clock, SystemClock

@@ -14,7 +14,8 @@ from homing.agent.history import broken_off, dump
 from homing.agent.resume import rebuild
 from homing.engine import thoughts
 from homing.engine.claims import SETTING_UP, Claim
-from homing.engine.closing import Ended, Ending, close_turns
+from homing.engine.closing import Ended, close_turns
+from homing.engine.endings import Ending
 from homing.engine.keeper import Keeper, kept_step
 from homing.engine.opening import Found, Opened, open_lanes
 from homing.engine.thoughts import Thought

@@ -1,0 +1,114 @@
+"""What comes home from a turn beside its closing: a quiet one's line, and the report of one that worked apart."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from homing.engine.endings import Scene
+from homing.model.errors import Broken
+from homing.model.messages import Kind, Message, NewMessage
+from homing.model.sessions import Session
+from homing.operations.desk import House, lane_of
+from homing.store import Tx, deliveries, inbounds, messages, sessions
+from homing.store.deliveries import NewOutbound
+from homing.store.inbounds import NewInbound
+from homing.store.sessions import is_screen
+
+
+def status_line(
+    scene: Scene, before: Message | None, meta: Mapping[str, object], tx: Tx
+) -> tuple[str, dict[str, object]]:
+    """Rule 26: one line that counts, instead of chatter."""
+    assert scene.job is not None
+    count = 1 + (int(str(before.meta.get("checked", 1))) if before else 0)
+    zone = ZoneInfo(scene.job.timing.schedule.tz)
+    last = _wall(tx.now(), zone)
+    note = f" {scene.thought.text}" if scene.thought.text else ""
+    times = "Checked once" if count == 1 else f"Checked {count} times"
+    return f"{times}, last {last}: nothing to report.{note}", {**meta, "checked": count}
+
+
+def _wall(instant: datetime, zone: ZoneInfo) -> str:
+    return f"{instant.astimezone(zone):%H:%M} {zone.key}"
+
+
+def status_before(tx: Tx, scene: Scene) -> Message | None:
+    """Find the line that a newer one replaces: it counts for the same job, and nothing was said since."""
+    # A status line laid in from an isolated run stands after everything that is there.
+    below = scene.turn.opening_seq if scene.parent is None else scene.parent.seq + 1
+    assert below is not None
+    before = messages.last_visible(tx, scene.home.id, below)
+    same = before is not None and before.kind == "status" and before.job_id == scene.turn.job_id
+    return before if same else None
+
+
+def fold(tx: Tx, scene: Scene, closing_seq: int | None) -> None:
+    """Hide a quiet turn's opening, and the status line that this one replaces."""
+    if not scene.quiet or closing_seq is None or scene.turn.opening_seq is None:
+        return
+    before = status_before(tx, scene)
+    seqs = [scene.turn.opening_seq] + ([before.seq] if before is not None else [])
+    messages.fold(tx, scene.session.id, seqs)
+    messages.let_notes_stand(tx, scene.turn.id)
+
+
+def report(tx: Tx, scene: Scene, house: House) -> None:
+    """Rule 22: what an isolated run found goes home to the bound session; a failure as a short note."""
+    parent, job, thought = scene.parent, scene.job, scene.thought
+    if parent is None or job is None or scene.turn.run_id is None or parent.deleted_at is not None:
+        return
+    meta = {**scene.ending.opened.meta, "report": True}
+    lane_id = lane_of(tx, parent, unified=house.settings.unified_session)
+    if thought.outcome == "failed":
+        text = f'The automation "{job.name}" failed in its own session: {thought.text}'
+        _lay_in(tx, parent, lane_id, scene, text, meta, kind="note")
+        return
+    if job.write_back == "none":
+        return
+    if scene.newsless:
+        before = status_before(tx, scene)
+        text, meta = status_line(scene, before, meta, tx)
+        messages.fold(tx, parent.id, [before.seq] if before else [])
+        _lay_in(tx, parent, lane_id, scene, text, meta, kind="status")
+        return
+    if thought.outcome != "answered":
+        return
+    text = scene.summary if job.write_back == "summary" else thought.text
+    if not job.continues:
+        _lay_in(tx, parent, lane_id, scene, text, meta, kind="report")
+        return
+    replaced = inbounds.withdraw_reports(tx, parent.id, job.id)
+    count = 1 + sum(int(str(old.meta.get("count", 1))) for old in replaced)
+    inbounds.enqueue(
+        tx,
+        [
+            NewInbound(
+                session_id=parent.id, lane_id=lane_id, user_id=parent.user_id, source="report", text=text,
+                line="machines", job_id=job.id, sender_id=job.sender_id, meta={**meta, "count": count},
+            )
+        ],
+    )  # fmt: skip
+    sessions.mark(tx, {parent.id: 0})
+
+
+def _lay_in(
+    tx: Tx, parent: Session, lane_id: int, scene: Scene, text: str, meta: Mapping[str, object], *, kind: Kind
+) -> None:
+    """Write a message no turn wrote into the bound session, and owe it to its people."""
+    if scene.job is None:
+        raise Broken("a report without a job")
+    message = NewMessage(
+        session_id=parent.id, lane_id=lane_id, role="user" if kind == "report" else "assistant", kind=kind, text=text,
+        job_id=scene.job.id, run_id=scene.turn.run_id, meta=meta,
+    )  # fmt: skip
+    (seq,), marks = sessions.say(tx, [message])
+    places = sessions.addresses(tx, [parent.id])[parent.id]
+    deliveries.owe(
+        tx,
+        [
+            NewOutbound(
+                session_id=parent.id, user_id=parent.user_id, seq=seq, rev=marks[parent.id].rev, cause="note",
+                addresses=[a for a in places if kind != "status" or is_screen(a)], run_id=scene.turn.run_id,
+            )
+        ],
+    )  # fmt: skip
