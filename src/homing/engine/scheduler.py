@@ -228,6 +228,7 @@ class Scheduler:
         self._clock = clock
         self._limit = FIRST_BATCH
         self._moved = 0
+        self._passed_by: datetime | None = None
 
     async def step(self) -> bool:
         """Move one batch; say whether there may be more."""
@@ -287,6 +288,7 @@ class Scheduler:
             return self._store.look_seconds
         until = (self.next_wake_at - now).total_seconds()
         if until <= 0 and self._moved == 0:
-            # Due already, and we just found nothing: another scheduler is at it.
-            return OTHERS_SLEEP
+            # It came due since our look; or, when we looked for it already, another scheduler is at it.
+            before, self._passed_by = self._passed_by, self.next_wake_at
+            return OTHERS_SLEEP if before == self.next_wake_at else SHORTEST_SLEEP
         return min(self._store.look_seconds, max(until, SHORTEST_SLEEP))

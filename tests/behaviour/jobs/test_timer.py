@@ -6,17 +6,18 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
 from homing.engine.courier import Courier
-from homing.engine.scheduler import Scheduler
+from homing.engine.scheduler import SHORTEST_SLEEP, Scheduler
 from homing.operations.job_changes import disable_job
 from homing.operations.shapes.job_asks import DisableJob, WhyJob
 from homing.operations.why import why_job
-from homing.store import Store
+from homing.store import Store, Tx
 from homing.store import tables as t
 from homing.store.bell import Ear, LocalBell
 from homing.testing import FakeClock
@@ -56,6 +57,13 @@ class PatientBell(LocalBell):
         if self._clock.now() >= self._until:
             raise asyncio.CancelledError
         await asyncio.sleep(0)
+
+
+class EarlyBell(PatientBell):
+    """Wakes its listeners two milliseconds before they asked to be woken, as a coarse timer may."""
+
+    async def on_wait(self, seconds: float) -> None:
+        await super().on_wait(max(0.0, seconds - 0.002))
 
 
 async def let_run(home: Home, **length: float) -> PatientBell:
@@ -104,6 +112,24 @@ async def test_a_due_job_is_taken_at_its_instant_and_the_timer_is_armed_for_the_
     assert (first.lateness_ms, first.queued_at) == (0, first.scheduled_for)
     # Nobody worked it off, so the second instant overlaps it.
     assert (skipped.reason, skipped.scheduled_for) == ("overlap", first.scheduled_for + timedelta(minutes=25))
+
+
+async def test_a_job_that_comes_due_between_two_looks_is_not_left_to_another_scheduler(
+    here: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = here.add(when="in 1 hour")
+    bell = EarlyBell(here.fake, here.now() + timedelta(hours=1, milliseconds=1))
+    read = here.store.read
+
+    async def read_slowly(work: Callable[[Tx], Any]) -> Any:
+        here.fake.advance(0.005)
+        return await read(work)
+
+    monkeypatch.setattr(here.store, "read", read_slowly)
+    await run_with(here, bell)
+    assert bell.waits[-1] == SHORTEST_SLEEP
+    await here.tick()
+    assert (here.only_run(job.id).lateness_ms or 0) < 10
 
 
 async def test_a_tick_during_a_long_run_stays_armed_and_does_not_spin(here: Home) -> None:
