@@ -6,6 +6,7 @@ pool. Bells that a transaction asks for ring after its commit.
 """
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ Row = sa.Row[*tuple[Any, ...]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 8
 _READERS = 4
+_WAL_TRIES = 250
 _PG_CONNECTIONS = 12
 # How long to rely on the bell. Behind a pooler PostgreSQL's rings can be lost: others' work is looked for by oneself.
 _LOOK_SECONDS = 60.0
@@ -226,6 +228,19 @@ def _bound_idle_transactions(connection: Any, _record: object) -> None:
     connection.commit()
 
 
+def _keep_wal(connection: Any) -> None:
+    """Let a new database have its log. SQLite does not wait for others who do the same at this moment; we do."""
+    for _ in range(_WAL_TRIES):
+        try:
+            connection.execute("pragma journal_mode=wal")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            threading.Event().wait(0.02)
+    connection.execute("pragma journal_mode=wal")
+
+
 def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
         engine = sa.create_engine(
@@ -252,8 +267,8 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     def on_connect(connection: object, _record: object) -> None:
         # The driver's own transactions begin late and without the write lock; we say BEGIN ourselves.
         connection.isolation_level = None  # type: ignore[attr-defined]
+        _keep_wal(connection)
         for pragma in (
-            "journal_mode=wal",
             f"synchronous={'full' if fsync else 'off'}",
             "foreign_keys=on",
             "cache_size=-65536",
