@@ -1,13 +1,15 @@
 """The schema's versions: upgrade at start, refuse a database from the future, make a safe copy."""
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from homing.model.errors import Conflict, NotReady
+from homing.model.errors import Broken, Conflict, NotReady
 from homing.store.base import Store, Tx
 
 # Two processes that start at once: one upgrades, the other waits for it.
@@ -24,7 +26,7 @@ def upgrade(store: Store) -> tuple[str | None, str]:
         _refuse_future(before)
         if before == newest:
             return before, newest
-        with store.engine.begin() as connection:
+        with _rebuilding(store) as connection:
             if store.postgres:
                 connection.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             # Looked at again under the lock: another process may have been faster.
@@ -35,6 +37,29 @@ def upgrade(store: Store) -> tuple[str | None, str]:
     except exc.DatabaseError as error:
         raise _unusable(store, error) from error
     return before, newest
+
+
+@contextmanager
+def _rebuilding(store: Store) -> Generator[sa.Connection]:
+    """Open a transaction in which SQLite may rebuild a table that others refer to.
+
+    Foreign keys cannot be switched inside a transaction, and dropping a table with them on deletes its rows first.
+    """
+    if store.postgres:
+        with store.engine.begin() as connection:
+            yield connection
+        return
+    with store.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.execute("pragma foreign_keys=off")
+        try:
+            with connection.begin():
+                yield connection
+                if broken := connection.exec_driver_sql("pragma foreign_key_check").all():
+                    raise Broken(f"The migration would leave {len(broken)} rows that refer to nothing.")
+        finally:
+            driver.execute("pragma foreign_keys=on")
 
 
 def current(store: Store) -> tuple[str | None, str]:

@@ -112,6 +112,14 @@ token = sa.Table(
     _instant("expires_at"),
     # The token that a cookie or a code goes back to; whoever revokes that one ends these, too.
     _text("made_from", nullable=True),
+    _text("name", nullable=True),
+    # May its bearer answer approvals? The owner's may; others only if they were created so.
+    _flag("approve"),
+    # The owner's token of a home: replaced as a whole when the home's token changes.
+    _flag("owner"),
+    _instant("last_used_at"),
+    # A revoked token keeps its row, so that its hash stays refused.
+    _instant("revoked_at"),
     _among("kind", "kind", "token", "cookie", "code"),
     sa.Index("ix_token_user", "user_id"),
 )
@@ -164,11 +172,13 @@ grant = sa.Table(
     "grant",
     metadata,
     _serial(),
+    _text("id", nullable=True),
     _to("user_id", "user.id", nullable=False),
     _to("agent_id", "agent.id", nullable=False),
     _text("address"),
     _instant("created_at", nullable=False),
     sa.UniqueConstraint("user_id", "agent_id", "address"),
+    sa.Index("ux_grant_id", "id", unique=True),
 )
 
 hook = sa.Table(
@@ -179,6 +189,8 @@ hook = sa.Table(
     _text("name", nullable=True),
     sa.Column("hash", sa.Text, nullable=False, unique=True),
     _instant("created_at", nullable=False),
+    # Set by the loop brake (DESIGN rule 35); calls are refused until then.
+    _instant("paused_until"),
     sa.Index("ix_hook_session", "session_id"),
 )
 
@@ -189,6 +201,8 @@ webhook = sa.Table(
     _to("user_id", "user.id", nullable=False),
     _text("url"),
     _text("secret"),
+    # The machine whose loopback or private network this URL points into; only workers there may send to it.
+    _text("local_to", nullable=True),
     _instant("created_at", nullable=False),
     _instant("removed_at"),
     sa.Index("ix_webhook_user", "user_id"),
@@ -233,6 +247,9 @@ memory = sa.Table(
     _text("text"),
     # Words, and bigrams of text without spaces: what both databases index.
     _text("grams"),
+    # Where an unconfirmed memory came from, in words; null for what a person said or kept.
+    _text("source", nullable=True),
+    _flag("confirmed", default=True),
     _instant("created_at", nullable=False),
     sa.Index("ix_memory_user", "user_id", "n"),
 )
@@ -255,6 +272,8 @@ job = sa.Table(
     _number("every_ms"),
     _instant("anchor"),
     _text("cron", nullable=True),
+    # Of the cron expression's days (or weeks), every n-th counts from the anchor on.
+    _number("interval"),
     _text("tz"),
     _instant("starts_at"),
     _instant("ends_at"),
@@ -297,6 +316,9 @@ job = sa.Table(
     _text("last_status", nullable=True),
     _text("last_error", nullable=True),
     _number("last_duration_ms"),
+    # What the last quiet run noted; its next run is shown it.
+    _text("last_note", nullable=True),
+    _instant("last_note_at"),
     _count("consecutive_failures"),
     _count("schedule_errors"),
     _count("rev"),
@@ -315,7 +337,9 @@ job = sa.Table(
     sa.CheckConstraint("next_run_at is null or (enabled and removed_at is null)", name="due_only_when_enabled"),
     sa.CheckConstraint(
         "(schedule_kind = 'at') = (at is not null) and (schedule_kind = 'every') = (every_ms is not null)"
-        " and (schedule_kind = 'every') = (anchor is not null) and (schedule_kind = 'cron') = (cron is not null)",
+        " and (schedule_kind = 'cron') = (cron is not null)"
+        " and (schedule_kind = 'every' or \"interval\" is not null) = (anchor is not null)"
+        " and (\"interval\" is null or (schedule_kind = 'cron' and \"interval\" between 2 and 52))",
         name="one_schedule",
     ),
     sa.CheckConstraint("not isolated or payload_kind = 'agent_turn'", name="isolated_is_agent_turn"),
@@ -405,6 +429,8 @@ turn = sa.Table(
     _text("cancel_reason", nullable=True),
     _text("address", nullable=True),
     _text("sender_id", nullable=True),
+    # How many machine-made causes lie between this turn and a person or a due instant (DESIGN rule 35).
+    _count("depth"),
     _text("model"),
     _text("thinking", nullable=True),
     _text("prompt"),
@@ -429,6 +455,8 @@ turn = sa.Table(
     sa.Index("ix_turn_claim", "claimed_until", sqlite_where=sa.text("state <> 'closed'"),
              postgresql_where=sa.text("state <> 'closed'")),
     sa.Index("ix_turn_lane", "lane_id", "n"),
+    sa.Index("ix_turn_caused", "session_id", "opened_at", sqlite_where=sa.text("depth > 0"),
+             postgresql_where=sa.text("depth > 0")),
 )  # fmt: skip
 
 inbound = sa.Table(
@@ -451,6 +479,8 @@ inbound = sa.Table(
     _text("address", nullable=True),
     # The channel's own message id: what comes in twice is taken once.
     _text("external_id", nullable=True),
+    _text("hook_id", nullable=True),
+    _count("depth"),
     _json("meta"),
     _text("turn_id", nullable=True),
     _flag("injected"),
@@ -473,6 +503,8 @@ inbound = sa.Table(
              postgresql_where=sa.text("state = 'waiting' and line = 'machines'")),
     sa.Index("ix_inbound_turn", "turn_id", sqlite_where=sa.text("turn_id is not null"),
              postgresql_where=sa.text("turn_id is not null")),
+    sa.Index("ix_inbound_hook", "hook_id", "queued_at", sqlite_where=sa.text("hook_id is not null"),
+             postgresql_where=sa.text("hook_id is not null")),
 )  # fmt: skip
 
 step = sa.Table(
