@@ -30,6 +30,10 @@ class Session:
     revision: int
     summary: str | None
     summary_until: int
+    sender_id: str | None
+    """The person who wrote here first."""
+    several: bool
+    """Others wrote here, too."""
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None

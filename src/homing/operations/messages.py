@@ -31,6 +31,8 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
     sessions.lock(desk.tx, [session.id, lane_id])
     # Deleted between our look and our lock: then there is none.
     session = desk.again(session)
+    sender_id = ask.sender_id or desk.caller.user_id
+    sessions.hear(desk.tx, session, sender_id)
     waits = any(inbound.line == "people" for inbound in inbounds.waiting(desk.tx, lane_id, 1))
     [inbound_id] = inbounds.enqueue(
         desk.tx,
@@ -43,7 +45,7 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
                 text=ask.text,
                 line="people",
                 mode=ask.mode,
-                sender_id=ask.sender_id or desk.caller.user_id,
+                sender_id=sender_id,
                 address=session.key,
             )
         ],

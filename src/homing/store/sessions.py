@@ -112,6 +112,14 @@ def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ())
     return seqs, marks
 
 
+def hear(tx: Tx, session: Session, sender_id: str) -> None:
+    """Note who writes in a locked session; a second person makes it a session of several."""
+    if session.several or session.sender_id == sender_id:
+        return
+    change = {"sender_id": sender_id} if session.sender_id is None else {"several": True}
+    tx.run(sa.update(t.session).where(t.session.c.id == session.id).values(**change))
+
+
 def find(tx: Tx, key: str) -> Session | None:
     """Find the living session of a key."""
     rows = tx.rows(sa.select(*session_columns).where(t.session.c.key == key, t.session.c.deleted_at.is_(None)))

@@ -151,6 +151,9 @@ session = sa.Table(
     _count("revision", default=1),
     _text("summary", nullable=True),
     _count("summary_until"),
+    # Who wrote here first, and whether anyone else did since: then each message names its sender to the model.
+    _text("sender_id", nullable=True),
+    _flag("several"),
     _instant("created_at", nullable=False),
     _instant("updated_at", nullable=False),
     _instant("deleted_at"),

@@ -19,6 +19,7 @@ def upgrade() -> None:
     op.add_column("memory", sa.Column("confirmed", sa.Boolean(), server_default=sa.true(), nullable=False))
     _jobs()
     _depth()
+    _senders()
 
 
 def _tokens() -> None:
@@ -58,4 +59,17 @@ def _depth() -> None:
     op.create_index("ix_turn_caused", "turn", ["session_id", "opened_at"], sqlite_where=caused, postgresql_where=caused)
     op.create_index(
         "ix_inbound_hook", "inbound", ["hook_id", "queued_at"], sqlite_where=hooked, postgresql_where=hooked
+    )
+
+
+def _senders() -> None:
+    op.add_column("session", sa.Column("sender_id", sa.Text(), nullable=True))
+    op.add_column("session", sa.Column("several", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.execute(
+        "update session set sender_id = (select min(sender_id) from inbound"
+        " where inbound.session_id = session.id and source = 'person')"
+    )
+    op.execute(
+        "update session set several = true where sender_id < (select max(sender_id) from inbound"
+        " where inbound.session_id = session.id and source = 'person')"
     )
