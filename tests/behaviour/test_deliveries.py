@@ -419,12 +419,48 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else(office: Office) -> Non
     assert office.look(stuck).state == "pending"
 
 
+class _Sluggish(RecordingChannel):
+    """Takes nothing for addresses that begin with `pigeon:slow`, and never says so."""
+
+    async def send(self, letter: Letter) -> Receipt:
+        if letter.place.startswith("slow"):
+            self.hang()
+        return await super().send(letter)
+
+
+async def test_hanging_receivers_of_one_user_take_a_quarter_of_the_slots_and_delay_nobody_else(office: Office) -> None:
+    def furnish(tx: Tx) -> Session:
+        people.add_user(tx, "eve", role="user")
+        session = sessions.add(tx, key="web:eve", user_id="eve", agent_id="main")
+        assert session is not None
+        owe(tx, session, "stuck", [f"pigeon:slow{number}" for number in range(20)])
+        owe(tx, session, "another channel", ["raven:quick"])
+        return session
+
+    office.world.write(furnish)
+    pigeons, ravens = _Sluggish("pigeon"), RecordingChannel("raven")
+    async with running(office.courier(pigeons, ravens, slots=16, grace_seconds=0.01)):
+        await pigeons.wait_for_attempts(4)
+        await ravens.wait_for_sent(1)
+        await office.world.store.write(lambda tx: owe(tx, office.session, "free", ["pigeon:roof"]))
+        await pigeons.wait_for_sent(1)
+    assert [letter.address for letter in pigeons.sent] == ["pigeon:roof"]
+    assert len(pigeons.attempts) == 5
+
+
+async def test_what_waits_for_its_users_share_has_no_time_of_its_own(office: Office) -> None:
+    office.owe("one", "pigeon:1", "pigeon:2")
+    world, mine = office.world, deliveries.party_of(OWNER, "pigeon:1")
+    assert world.write(deliveries.next_attempt) is not None
+    assert world.write(lambda tx: deliveries.next_attempt(tx, full=[mine])) is None
+
+
 async def test_with_every_slot_taken_the_next_begins_when_one_is_free(office: Office) -> None:
     channel = RecordingChannel("pigeon")
     channel.hang(times=2)
     for number in range(5):
         office.owe(str(number), f"pigeon:{number}")
-    async with running(office.courier(channel, slots=2)):
+    async with running(office.courier(channel, slots=8)):
         await channel.wait_for_attempts(2)
         assert len(channel.attempts) == 2
         channel.release()

@@ -242,6 +242,38 @@ def test_each_delivery_is_taken_once_and_each_address_in_order(database: str) ->
             assert [seq for address, seq in sent if address == f"webhook:wh_{a}"] == list(range(1, depth + 1))
 
 
+def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once(database: str) -> None:
+    with many_stores(database) as stores, watched(stores) as trouble:
+
+        def furnish(tx: Tx) -> None:
+            for user in ("ana", "ben", "eve"):
+                people.add_user(tx, user, role="user")
+                session = add_session(tx, key=f"web:{user}", user_id=user)
+                seq = say(tx, session, "hello")
+                owed = [f"{channel}:{user}{n}" for n in range(20) for channel in ("webhook", "email")]
+                deliveries.owe(
+                    tx,
+                    [NewOutbound(session_id=session.id, user_id=user, seq=seq, rev=1, cause="note", addresses=owed)],
+                )
+
+        stores[0].write_now(furnish)
+
+        def work(store: Store, _: int) -> list[Counter[deliveries.Party]]:
+            rounds: list[Counter[deliveries.Party]] = []
+            while count(store, "delivery where state = 'pending'"):
+                taken = store.write_now(lambda tx: deliveries.take_deliveries(tx, 8, share=2))
+                rounds.append(Counter(deliveries.party_of(one.user_id, one.address) for one in taken))
+                for delivery in taken:
+                    assert delivery.attempts == 1
+                    assert do(store, deliveries.finish_delivery, delivery, rev=2, sent=True)
+            return rounds
+
+        rounds = [one for rounds in race(stores, work) for one in rounds]
+        assert trouble.deadlocks == 0
+        assert max(max(one.values(), default=0) for one in rounds) == 2
+        assert sum(sum(one.values()) for one in rounds) == 120
+
+
 def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> None:
     with many_stores(database, 2) as stores, watched(stores) as trouble:
 

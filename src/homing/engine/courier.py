@@ -1,10 +1,11 @@
 """The courier carries what people are owed: first the attempt is written, then the call is made, then how it ended.
 
-Killed in between, the same delivery is tried again under the same id. No call is made inside a transaction, and a
-receiver that hangs holds one slot and its own line, nobody else's.
+Killed in between, the same delivery is tried again under the same id. No call is made inside a transaction. A receiver
+that hangs holds one slot and its own line; all that one user has by one channel hold at most a quarter of the slots.
 """
 
 import asyncio
+from collections import Counter
 
 import structlog
 
@@ -43,19 +44,20 @@ class Courier:
         self._channels = channels
         self._settings = house.settings
         self._slots = slots
+        self._share = max(1, slots // 4)
         self._ceiling_seconds = ceiling_seconds
         self._grace_seconds = grace_seconds
 
     async def step(self) -> bool:
         """Try what is due, once; wait for all of it. Say whether there was any."""
-        taken = await self._store.write(lambda tx: deliveries.take_deliveries(tx, self._slots))
+        taken = await self._store.write(lambda tx: deliveries.take_deliveries(tx, self._slots, share=self._share))
         await asyncio.gather(*(self._carry(delivery) for delivery in taken))
         return bool(taken)
 
     async def run(self) -> None:
         """Carry until cancelled. What is under way then may end in the grace time; the rest is tried again later."""
         ear = self._store.bell.listen(_BELL)
-        sending: set[asyncio.Task[None]] = set()
+        sending: dict[asyncio.Task[None], deliveries.Party] = {}
         try:
             while True:
                 await ear.wait(await self._start(sending, ear))
@@ -63,28 +65,39 @@ class Courier:
             ear.close()
             await self._leave(sending)
 
-    async def _start(self, sending: "set[asyncio.Task[None]]", ear: Ear) -> float:
+    async def _start(self, sending: "dict[asyncio.Task[None], deliveries.Party]", ear: Ear) -> float:
         """Begin what is due in the free slots; say how long there is nothing more to do."""
         free = self._slots - len(sending)
         if free == 0:
             return self._store.look_seconds
+        busy = Counter(sending.values())
         try:
-            taken, pause = await self._store.write(lambda tx: _take(tx, free, self._store.look_seconds))
+            taken, pause = await self._store.write(lambda tx: self._take(tx, free, busy))
         except Exception:  # the rim: a database that is away comes back, and the courier is still there
             log.exception("deliveries could not be taken", action="delivery.take")
             return _PAUSE_SECONDS
 
         def leave(task: asyncio.Task[None]) -> None:
-            sending.discard(task)
+            sending.pop(task, None)
             ear.hear([_BELL])
 
         for delivery in taken:
             task = asyncio.create_task(self._carry_safely(delivery), name=f"courier {delivery.id}")
-            sending.add(task)
+            sending[task] = deliveries.party_of(delivery.user_id, delivery.address)
             task.add_done_callback(leave)
         return pause
 
-    async def _leave(self, sending: "set[asyncio.Task[None]]") -> None:
+    def _take(self, tx: Tx, free: int, busy: Counter[deliveries.Party]) -> tuple[list[Delivery], float]:
+        longest = self._store.look_seconds
+        taken = deliveries.take_deliveries(tx, free, share=self._share, busy=busy)
+        under_way = busy + Counter(deliveries.party_of(one.user_id, one.address) for one in taken)
+        # What waits for its user's share begins when one of theirs ends, which rings.
+        due = deliveries.next_attempt(tx, full=deliveries.full_parties(under_way, self._share))
+        if due is None or len(taken) == free:
+            return taken, longest
+        return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), longest)
+
+    async def _leave(self, sending: "dict[asyncio.Task[None], deliveries.Party]") -> None:
         try:
             if sending:
                 await asyncio.wait(sending, timeout=self._grace_seconds)
@@ -153,14 +166,6 @@ class Courier:
         if changed and again is None and session.deleted_at is None:
             _tell_agent(tx, session, lane_id, delivery)
         return "failed" if again else "dead"
-
-
-def _take(tx: Tx, free: int, longest: float) -> tuple[list[Delivery], float]:
-    taken = deliveries.take_deliveries(tx, free)
-    due = deliveries.next_attempt(tx)
-    if due is None or len(taken) == free:
-        return taken, longest
-    return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), longest)
 
 
 def _write_letter(tx: Tx, delivery: Delivery) -> Letter:

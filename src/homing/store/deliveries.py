@@ -1,18 +1,24 @@
 """Outbounds and their deliveries: what people are owed, and how far it got."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from homing.model.ids import new_id
 from homing.model.messages import Delivery
+from homing.model.sessions import channel_of
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import insert_rows
 from homing.store.sessions import is_screen
+
+Party: TypeAlias = tuple[str, str]
+"""Whose deliveries, and by which channel."""
 
 # How long an attempt may take before somebody else may make the next one.
 ATTEMPT = timedelta(seconds=45)
@@ -80,18 +86,27 @@ def _add_outbounds(tx: Tx, owed: Sequence[NewOutbound], now: datetime) -> list[i
     return numbers
 
 
-def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:
-    """Take deliveries whose time has come, at most one an address, and count the attempt before it is made."""
-    now = tx.now()
-    statement = (
-        sa.select(t.delivery.c.n)
-        .where(t.delivery.c.state == "pending", t.delivery.c.next_attempt_at <= now, _first_of_address())
-        .order_by(t.delivery.c.next_attempt_at, t.delivery.c.n)
-        .limit(limit)
-    )
-    if tx.postgres:
-        statement = statement.with_for_update(skip_locked=True)
-    numbers = [n for (n,) in tx.rows(statement)]
+def take_deliveries(
+    tx: Tx, limit: int, *, share: int | None = None, busy: Mapping[Party, int] | None = None
+) -> list[Delivery]:
+    """Take deliveries whose time has come, at most one an address, and count the attempt before it is made.
+
+    `share` is the most that one user may have under way by one channel, `busy` what is under way already. So receivers
+    that hang hold up nobody but their own user.
+    """
+    now, under_way = tx.now(), Counter(busy or {})
+    share = limit if share is None else share
+    numbers: list[int] = []
+    # Each round fills the free slots, or finds one more that has its share and is left out from then on.
+    while wanted := limit - len(numbers):
+        found = _due(tx, now, wanted, but=numbers, full=full_parties(under_way, share))
+        for n, user_id, address in found:
+            party = party_of(user_id, address)
+            if under_way[party] < share:
+                under_way[party] += 1
+                numbers.append(n)
+        if len(found) < wanted:
+            break
     if not numbers:
         return []
     # The rows are locked by now; a taker who waited for them finds the next attempt set and looks elsewhere.
@@ -101,6 +116,38 @@ def take_deliveries(tx: Tx, limit: int) -> list[Delivery]:
         .values(attempts=t.delivery.c.attempts + 1, next_attempt_at=now + ATTEMPT)
     )
     return [r.delivery_of(row) for row in tx.rows(r.deliveries.where(t.delivery.c.n.in_(numbers)))]
+
+
+def party_of(user_id: str, address: str) -> Party:
+    """Name those who share slots: one user's deliveries by one channel."""
+    return user_id, channel_of(address)
+
+
+def full_parties(under_way: Mapping[Party, int], share: int) -> list[Party]:
+    """Name those who have their share of the slots."""
+    return [party for party, count in under_way.items() if count >= share]
+
+
+def _due(tx: Tx, now: datetime, limit: int, *, but: Sequence[int], full: Sequence[Party]) -> list[tuple[int, str, str]]:
+    c = t.delivery.c
+    statement = (
+        sa.select(c.n, c.user_id, c.address)
+        .where(c.state == "pending", c.next_attempt_at <= now, _first_of_address(), *_not_of(full))
+        .order_by(c.next_attempt_at, c.n)
+        .limit(limit)
+    )
+    if but:
+        statement = statement.where(c.n.not_in(but))
+    if tx.postgres:
+        statement = statement.with_for_update(skip_locked=True)
+    return [(n, user_id, address) for n, user_id, address in tx.rows(statement)]
+
+
+def _not_of(full: Sequence[Party]) -> list[sa.ColumnElement[bool]]:
+    c = t.delivery.c
+    return [
+        sa.or_(c.user_id != user_id, ~c.address.startswith(f"{channel}:", autoescape=True)) for user_id, channel in full
+    ]
 
 
 def _first_of_address() -> sa.ColumnElement[bool]:
@@ -147,11 +194,12 @@ def retry(tx: Tx, delivery_id: str, *, rev: int) -> bool:
     )
 
 
-def next_attempt(tx: Tx) -> datetime | None:
-    """Tell when the next delivery is to be tried; one that waits for an earlier one has no time of its own."""
+def next_attempt(tx: Tx, *, full: Sequence[Party] = ()) -> datetime | None:
+    """Tell when the next delivery is to be tried; one that waits for an earlier one, or for a slot of those who have
+    their share, has no time of its own."""
     rows = tx.rows(
         sa.select(t.delivery.c.next_attempt_at)
-        .where(t.delivery.c.state == "pending", _first_of_address())
+        .where(t.delivery.c.state == "pending", _first_of_address(), *_not_of(full))
         .order_by(t.delivery.c.next_attempt_at)
         .limit(1)
     )
