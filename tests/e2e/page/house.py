@@ -23,8 +23,9 @@ ZONE = "Europe/Berlin"
 class House:
     """One home, and the server over it. With a stub the model is the stub's, without one it is `offline`."""
 
-    def __init__(self, folder: Path, stub: StubModelServer | None = None) -> None:
+    def __init__(self, folder: Path, stub: StubModelServer | None = None, *, database: str | None = None) -> None:
         self.home = folder / "home"
+        self._database = {"HOMING_DATABASE_URL": database} if database else {}
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = folder / "up.log"
@@ -111,7 +112,7 @@ class House:
         return self.get(f"/runs/{wait_until(newest, 'the end of a run')['id']}")
 
     def _environment(self) -> dict[str, str]:
-        return os.environ | {"HOMING_HOME": str(self.home), "HOMING_TIMEZONE": ZONE} | self._model
+        return os.environ | {"HOMING_HOME": str(self.home), "HOMING_TIMEZONE": ZONE} | self._database | self._model
 
     def _answers(self) -> bool:
         assert self._process is not None

@@ -1,0 +1,116 @@
+"""A home of an older version is started by this one, and goes on where it was killed."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from e2e.page.house import PATIENCE, House, wait_until
+from homing.testing import PostgresServer, StubModelServer, WebhookReceiver
+from support.kept_homes import VERSIONS, KeptHome, load_home
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgraded:
+    """A kept home under the new program, with those it talks to."""
+
+    house: House
+    kept: KeptHome
+    stub: StubModelServer
+    receiver: WebhookReceiver
+
+    def texts(self, key: str = "web:kept") -> list[str]:
+        return [message["text"] for message in self.house.get(f"/sessions/{key}/messages?limit=200")["items"]]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'home' / 'homing.db'}"
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    url = server.fresh()
+    yield url
+    server.drop(url)
+
+
+@pytest.fixture(params=VERSIONS)
+def upgraded(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[Upgraded]:
+    home = tmp_path / "home"
+    home.mkdir()
+    with StubModelServer() as stub, WebhookReceiver() as receiver:
+        kept = load_home(request.param, database, webhook_url=receiver.url)
+        (home / "token").write_text(kept.owner_token)
+        stub.when("what do I like", "This call is on record and not made again.", "You like apples.")
+        stub.when("and tomorrow?", "Tomorrow as well.")
+        stub.when("Check the oven", "The oven is off.")
+        with House(tmp_path, stub, database=database) as house:
+            yield Upgraded(house=house, kept=kept, stub=stub, receiver=receiver)
+
+
+def ask(house: House, path: str, **headers: str) -> Any:
+    """Ask with another proof than the owner's token."""
+    with urlopen(Request(f"{house.url}{path}", headers=headers), timeout=PATIENCE) as response:
+        return json.load(response)
+
+
+def test_an_upgraded_home_goes_on_with_its_turn_its_run_its_message_and_its_delivery(upgraded: Upgraded) -> None:
+    house, kept = upgraded.house, upgraded.kept
+    wait_until(lambda: house.get("/sessions/web:kept")["lane_size"] == 0, "the end of what waited in the lane")
+    wait_until(lambda: house.get("/sessions/web:kept")["state"] == "idle", "an idle conversation")
+    said = upgraded.texts()
+    assert said[said.index("what do I like?") :][:2] == ["what do I like?", "You like apples."]
+    assert "Tomorrow as well." in said
+    assert "The oven is off." in said
+    run = house.get(f"/runs/{kept.queued_run}")
+    assert (run["state"], run["trigger"]) == ("ok", "manual")
+    # The turn went on after its finished tool call: the model was asked once more, with the result that is on record.
+    first = next(request for request in upgraded.stub.requests if "what do I like" in str(request.messages))
+    assert [message.role for message in first.messages][-2:] == ["assistant", "tool"]
+    wait_until(lambda: house.get("/deliveries?state=pending")["items"] == [], "the end of all deliveries")
+    carried = [request.headers["webhook-id"] for request in upgraded.receiver.requests]
+    assert carried[0] == kept.delivery
+    assert len(carried) == len(set(carried))
+
+
+def test_an_upgraded_home_keeps_its_jobs_memories_and_what_its_people_sign_in_with(upgraded: Upgraded) -> None:
+    house, kept = upgraded.house, upgraded.kept
+    jobs = {job["name"]: job for job in house.get("/jobs?limit=200")["items"]}
+    assert {name: job["status"] for name, job in jobs.items()} == {
+        "fruit watch": "active",
+        "in the far future": "active",
+        "every six hours": "active",
+        "monthly": "active",
+        "stretch": "active",
+        "standup": "active",
+        "dig": "active",
+        "quiet price": "active",
+        "bounded": "active",
+        "old nanobot job": "active",
+        "paused one": "paused",
+        "paused until": "paused",
+        "ran once": "done",
+    }
+    assert jobs["paused one"]["state"]["disabled_reason"] == "on holiday"
+    assert jobs["monthly"]["dedupe_key"] == "report"
+    assert jobs["fruit watch"]["words"] == "Weekdays at 08:00 Europe/Berlin"
+    assert {memory["text"] for memory in house.get("/memories")["items"]} == {"The user likes apples", "我喜欢苹果"}
+    assert [memory["text"] for memory in house.get("/memories?q=%E8%8B%B9%E6%9E%9C")["items"]] == ["我喜欢苹果"]
+    ana = {"Authorization": f"Bearer {kept.user_token}"}
+    assert [memory["text"] for memory in ask(house, "/api/memories", **ana)["items"]] == ["Ana plays chess"]
+    assert [job["message"] for job in _payloads(ask(house, "/api/jobs", **ana))] == ["Ana's lunch"]
+    cookie = {"Cookie": f"homing_{house.port}={kept.cookie}"}
+    assert ask(house, "/api/me", **cookie)["user_id"] == "default"
+    with urlopen(
+        Request(f"{house.url}/api/hooks/{kept.hook_token}", data=b"Build 42 is green", method="POST"), timeout=PATIENCE
+    ) as response:
+        assert response.status == 202
+    wait_until(lambda: "Build 42 is green" in upgraded.texts(), "the hook's message")
+
+
+def _payloads(jobs: Any) -> list[dict[str, Any]]:
+    return [job["payload"] for job in jobs["items"]]
