@@ -43,6 +43,7 @@ REASON_WORDS = {
     "gate": "its condition did not hold",
     "asked": "asked for",
     "disabled": "paused",
+    "rescheduled": "given another time",
     "session_deleted": "conversation deleted",
 }
 TRIGGER_WORDS = {"timer": "on schedule", "catch_up": "caught up", "manual": "run now", "retry": "tried again"}

@@ -13,7 +13,7 @@ from homing.engine.heartbeat import Decided, give_heartbeats, hold_heartbeats
 from homing.model.clock import Clock
 from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
-from homing.model.runs import run_id
+from homing.model.runs import COUNTED, run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
 from homing.operations.desk import House, lane_of, unified_lanes
@@ -95,8 +95,7 @@ def _move(one: Decided, fired: Fired) -> dict[str, object]:
     return {
         "b_id": one.job.id,
         "b_next": verdict.next_run_at,
-        # Retries are further tries at one instant: they use up none of the job's runs.
-        "b_queued": int(_ran(one, fired) and verdict.trigger != "retry"),
+        "b_queued": int(_ran(one, fired) and verdict.trigger in COUNTED),
         "b_retry": one.job.timing.retry,
         "b_retry_of": one.job.timing.retry_of,
         "b_rev": fired.revs[one.job.session_id],

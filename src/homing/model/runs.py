@@ -8,6 +8,11 @@ from typing import Literal
 Trigger = Literal["timer", "catch_up", "manual", "retry"]
 RunState = Literal["queued", "running", "ok", "error", "skipped", "cancelled"]
 ACTIVE: tuple[RunState, ...] = ("queued", "running")
+TRIGGERS: tuple[Trigger, ...] = ("timer", "catch_up", "manual", "retry")
+SCHEDULED: tuple[Trigger, ...] = ("timer", "catch_up", "retry")
+"""All but those asked for by hand."""
+COUNTED: tuple[Trigger, ...] = ("timer", "catch_up")
+"""These use up `max_runs`; retries are further tries at one instant."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 from homing.model.errors import Conflict, Forbidden, Invalid
 from homing.model.jobs import Job
-from homing.model.runs import run_id
+from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
 from homing.operations.definition import (
+    When,
     check_pairing,
     columns_of,
     frozen,
@@ -21,7 +22,7 @@ from homing.operations.definition import (
 from homing.operations.desk import Desk
 from homing.operations.instants import read_future
 from homing.operations.reach import hold_job
-from homing.operations.removal import withdraw_runs
+from homing.operations.removal import Withdrawn, withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
 from homing.operations.shapes.job_asks import DisableJob, JobFields, JobPatch, JobRef, SkipJob, UpdateJob
 from homing.operations.skips import next_besides_skips
@@ -34,6 +35,7 @@ Change = Literal["added", "updated", "removed", "enabled", "disabled", "skipped"
 _AWAKE: Mapping[str, Any] = {
     "enabled": True, "disabled_by": None, "disabled_reason": None, "disabled_until": None, "retry": 0, "retry_of": None,
 }  # fmt: skip
+RESCHEDULED = "rescheduled"
 # What a person's "go on" forgives.
 _FORGIVEN: Mapping[str, Any] = {"consecutive_failures": 0, "schedule_errors": 0}
 
@@ -54,9 +56,10 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
     turn = desk.caller.turn
     if ask.may_schedule and turn is not None and turn.source != "person":
         raise Forbidden("Only a person may let an automation add others (may_schedule).")
+    when = read_times(desk, ask, zone=_zone(desk, job), before=job)
+    job, withdrawn = _withdraw(desk, job, ask, when)
     before = columns_of(job)
     columns = before | plain_columns(ask, job)
-    when = read_times(desk, ask, zone=_zone(desk, job), before=job)
     schedule = job.timing.schedule if when is None else when.schedule
     if when is not None:
         columns |= time_columns(when)
@@ -66,15 +69,32 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
     changed = {name: value for name, value in columns.items() if before[name] != value}
     if not changed:
         return show_job(desk, job)
-    if not columns["enabled"] and job.enabled:
-        withdraw_runs(desk.tx, [job.id], reason="disabled")
     if columns["enabled"] and not job.enabled:
         changed |= _FORGIVEN
-    changed_job = write_change(desk, job, changed, change=_named(job, changed))
+    changed_job = write_change(desk, job, changed, change=_named(job, changed), withdrawn=withdrawn)
     warnings: list[str] = []
     if when is not None:
         warnings = [*when.warnings, *schedule_warnings(schedule, desk.now, desk.settings.lookahead_days)]
     return show_job(desk, changed_job, warnings=warnings)
+
+
+def _withdraw(desk: Desk, job: Job, ask: JobFields, when: When | None) -> tuple[Job, Run | None]:
+    """Take a waiting run out of its lane that a pause or another schedule leaves behind (rules 6 and 39).
+
+    First of all, since it locks sessions and gives back what the run had used up; a refusal undoes it.
+    """
+    if ask.gave("enabled") and ask.enabled is False and job.enabled:
+        gone = withdraw_runs(desk.tx, [job.id], reason="disabled", also=[job.session_id])
+    elif when is not None and (when.schedule, when.starts_at) != (job.timing.schedule, job.timing.starts_at):
+        gone = withdraw_rescheduled(desk, job)
+    else:
+        return job, None
+    return (jobs.get(desk.tx, job.id) or job, gone.runs[0]) if gone.runs else (job, None)
+
+
+def withdraw_rescheduled(desk: Desk, job: Job) -> Withdrawn:
+    """Rule 39: a waiting run of the old schedule does not run; one asked for by hand does."""
+    return withdraw_runs(desk.tx, [job.id], reason=RESCHEDULED, triggers=SCHEDULED, also=[job.session_id])
 
 
 def _named(job: Job, changed: Mapping[str, Any]) -> Change:
@@ -119,7 +139,8 @@ def asleep(reason: str | None, until: datetime | None) -> dict[str, Any]:
 def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Invalid:
     if columns["max_runs"] is not None and runs_queued >= columns["max_runs"]:
         return Invalid(
-            f"It ran {runs_queued} times, and max_runs is {columns['max_runs']}. Raise max_runs, or set it to null.",
+            f"It had {runs_queued} {'run' if runs_queued == 1 else 'runs'}, and max_runs is {columns['max_runs']}."
+            " Raise max_runs, or set it to null.",
             field="max_runs",
             code="schedule_never_fires",
         )
@@ -231,12 +252,20 @@ def stale(desk: Desk, job: Job) -> Conflict:
 
 
 def write_change(
-    desk: Desk, job: Job, values: Mapping[str, Any], *, change: Change, skip: Mapping[str, Any] | None = None
+    desk: Desk,
+    job: Job,
+    values: Mapping[str, Any],
+    *,
+    change: Change,
+    skip: Mapping[str, Any] | None = None,
+    withdrawn: Run | None = None,
 ) -> Job:
     """Write a change of a locked job, with what it takes to take it back."""
     undo = {"change": change, "revision": job.revision + 1, "before": frozen(columns_of(job))}
     if skip is not None:
         undo["skip"] = dict(skip)
+    if withdrawn is not None and change == "updated":
+        undo["withdrawn"] = withdrawn.id
     return write_values(desk, job, {**values, "undo": undo})
 
 

@@ -1,8 +1,12 @@
-"""Take jobs and their runs away (rules 6 and 28): what is queued is withdrawn, what runs is asked to stop."""
+"""Take jobs and their runs away (rules 6, 28 and 39): what is queued is withdrawn, what runs is asked to stop."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 
+from homing.model.errors import Refused
 from homing.model.jobs import Job
+from homing.model.runs import COUNTED, SCHEDULED, TRIGGERS, Run, Trigger
 from homing.operations.definition import columns_of, frozen
 from homing.operations.desk import Desk
 from homing.operations.reach import hold_job
@@ -21,7 +25,7 @@ def remove_job(desk: Desk, ask: JobRef) -> JobShape:
 def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
     """Remove a locked job. The very turn that asks for it may finish."""
     spared = desk.caller.turn.id if desk.caller.turn else ""
-    running = withdraw_runs(desk.tx, [job.id], reason="removed")
+    running = withdraw_runs(desk.tx, [job.id], reason="removed").running
     turns.request_cancels(desk.tx, running - {spared}, "removed")
     sessions.lock(desk.tx, [job.session_id])
     rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
@@ -38,18 +42,33 @@ def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
     return removed
 
 
-def withdraw_runs(tx: Tx, job_ids: Collection[str], *, reason: str, also: Collection[int] = ()) -> set[str]:
-    """Withdraw the queued runs of locked jobs (`skipped`, with the reason); name the turns of those that run.
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """The runs that left their lane, and the turns of those that run and stay."""
+
+    runs: tuple[Run, ...] = ()
+    running: frozenset[str] = frozenset()
+
+
+def withdraw_runs(
+    tx: Tx,
+    job_ids: Collection[str],
+    *,
+    reason: str,
+    triggers: Collection[Trigger] = TRIGGERS,
+    also: Collection[int] = (),
+) -> Withdrawn:
+    """Withdraw the queued runs of locked jobs (`skipped`, with the reason).
 
     `also` names sessions that the caller needs locked as well: all in one go, for the order of locks.
     """
     active = runs.active_runs(tx, job_ids)
     sessions.lock(tx, {i for run in active.values() for i in (run.session_id, run.lane_id)} | set(also))
     if not active:
-        return set()
+        return Withdrawn()
     # Read again under the locks: a queued one may have opened meanwhile.
     active = runs.active_runs(tx, job_ids)
-    queued = [run.id for run in active.values() if run.state == "queued"]
+    queued = [run.id for run in active.values() if run.state == "queued" and run.trigger in triggers]
     withdrawn = {inbound.run_id for inbound in inbounds.withdraw_runs(tx, queued)} if queued else set[str | None]()
     gone = [run for run in active.values() if run.id in withdrawn]
     if gone:
@@ -58,4 +77,31 @@ def withdraw_runs(tx: Tx, job_ids: Collection[str], *, reason: str, also: Collec
             tx,
             [Finished(run_id=run.id, state="skipped", reason=reason, rev=marks[run.session_id].rev) for run in gone],
         )
-    return {run.turn_id for run in active.values() if run.turn_id is not None}
+        uncount(tx, gone)
+    running = frozenset(run.turn_id for run in active.values() if run.turn_id is not None)
+    return Withdrawn(runs=tuple(gone), running=running)
+
+
+def uncount(tx: Tx, withdrawn: Collection[Run]) -> None:
+    """Give back what runs that never opened had used up of `max_runs`."""
+    jobs.uncount_runs(tx, [run.job_id for run in withdrawn if run.trigger in COUNTED])
+
+
+def go_on_without(tx: Tx, withdrawn: Collection[Run], *, reason: str) -> None:
+    """Let jobs whose last run was withdrawn go on at their next instant; one that has none is done."""
+    waiting = {run.job_id for run in withdrawn if run.trigger in SCHEDULED}
+    for job in jobs.get_many(tx, waiting).values() if waiting else ():
+        if not job.enabled or job.removed_at is not None or job.next_run_at is not None:
+            continue
+        rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
+        upcoming = _next_of(tx, job)
+        jobs.engine_write(tx, job.id, {"rev": rev, "next_run_at": upcoming, "retry": 0, "retry_of": None})
+        if upcoming is None:
+            jobs.retire(tx, [job.id], reason=reason)
+
+
+def _next_of(tx: Tx, job: Job) -> datetime | None:
+    try:
+        return job.timing.next_due(tx.now())
+    except Refused:
+        return None

@@ -8,6 +8,7 @@ from homing.operations.desk import Desk
 from homing.operations.firing import Firing, fire
 from homing.operations.instants import read_instant
 from homing.operations.reach import check_may_change, hold_job, see_job, see_run
+from homing.operations.removal import go_on_without, uncount
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.job_asks import JobRef
@@ -116,8 +117,7 @@ def cancel_run(desk: Desk, ask: RunRef) -> RunShape:
 
 
 def _after_cancel(desk: Desk, run: Run, rev: int) -> None:
-    """A one-shot whose only run is cancelled has no time left."""
+    """A run that never opened counts for nothing; a one-shot whose only run it was has no time left."""
     jobs.engine_write(desk.tx, run.job_id, {"rev": rev, "last_run_id": run.id, "last_run_at": desk.now})
-    job = jobs.get(desk.tx, run.job_id)
-    if job is not None and job.next_run_at is None and run.trigger != "manual":
-        jobs.retire(desk.tx, [job.id], reason="Its run was cancelled, and it has no further time to run.")
+    uncount(desk.tx, [run])
+    go_on_without(desk.tx, [run], reason="Its run was cancelled, and it has no further time to run.")

@@ -1,13 +1,11 @@
 """Delete a session (rule 28): blocked while automations are bound to it, unless they are to go as well."""
 
-from collections.abc import Collection
-
 from homing.model.errors import Conflict
 from homing.model.jobs import Job
 from homing.model.runs import ACTIVE
 from homing.model.sessions import Session
 from homing.operations.desk import Desk
-from homing.operations.removal import withdraw_runs
+from homing.operations.removal import go_on_without, withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
 from homing.store import LookAgain, Tx, inbounds, jobs, runs, sessions, turns
 
@@ -23,16 +21,21 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     ending = [*(job.id for job in bound), *working]
     jobs.lock(tx, ending)
     lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
-    running = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids)
+    withdrawn = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids)
     # Whoever adds a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
     desk.again(session)
     inbounds.withdraw_all(tx, session.id)
-    running |= {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
+    running = {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
+    running |= withdrawn.running
     turns.request_cancels(tx, running, "session_deleted")
     rev = sessions.mark(tx, {session.id: 0})[session.id].rev
-    _set_to_rest(tx, working)
+    go_on_without(
+        tx,
+        [run for run in withdrawn.runs if run.job_id in working],
+        reason="Its run was withdrawn, and it has no further time to run.",
+    )
     jobs.remove_bound(tx, session.id, rev=rev)
     sessions.delete(tx, session.id)
     tx.ring(f"user:{session.user_id}")
@@ -43,16 +46,6 @@ def _working_in(tx: Tx, session: Session) -> list[str]:
     """Name the job of an isolated run: the run goes with the session it has for itself, the job stays with its own."""
     run = runs.get(tx, session.key.partition(":")[2]) if session.parent_id is not None else None
     return [run.job_id] if run is not None and run.lane_id == session.id and run.state in ACTIVE else []
-
-
-def _set_to_rest(tx: Tx, job_ids: Collection[str]) -> None:
-    """Let those be done whose last run was withdrawn: there is no turn whose closing would do it."""
-    active = runs.active_jobs(tx, job_ids)
-    over = [job for job in jobs.get_many(tx, job_ids).values() if job.next_run_at is None and job.id not in active]
-    for job in over:
-        rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
-        jobs.engine_write(tx, job.id, {"rev": rev})
-    jobs.retire(tx, [job.id for job in over], reason="Its run was withdrawn, and it has no further time to run.")
 
 
 def _refuse_blocked(bound: list[Job]) -> None:

@@ -8,7 +8,13 @@ from homing.model.errors import Conflict
 from homing.model.jobs import Job, Timing
 from homing.operations.definition import columns_of, next_from_now, thawed, timing_of
 from homing.operations.desk import Desk
-from homing.operations.job_changes import check_dedupe_key, stale, write_values
+from homing.operations.job_changes import (
+    RESCHEDULED,
+    check_dedupe_key,
+    stale,
+    withdraw_rescheduled,
+    write_values,
+)
 from homing.operations.reach import hold_job
 from homing.operations.removal import remove, withdraw_runs
 from homing.operations.shapes.job import JobShape
@@ -40,9 +46,9 @@ def undo_job(desk: Desk, ask: UndoJob) -> JobShape:
             return _unskip(desk, job, undo)
         case "removed":
             _check_can_return(desk, job)
-            return _restore(desk, job, _before(undo), {"removed_at": None})
+            return _restore(desk, job, undo, {"removed_at": None})
         case _:
-            return _restore(desk, job, _before(undo), {})
+            return _restore(desk, job, undo, {})
 
 
 def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
@@ -51,13 +57,31 @@ def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
     return before  # pyright: ignore[reportUnknownVariableType]
 
 
-def _restore(desk: Desk, job: Job, before: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
-    columns = thawed(before)
-    check_dedupe_key(desk, job, columns["dedupe_key"])
-    columns |= _next_instant(desk, job, columns)
+def _restore(desk: Desk, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
+    columns = thawed(_before(undo))
+    schedule = schedule_of(columns)
     if not columns["enabled"] and job.enabled:
-        withdraw_runs(desk.tx, [job.id], reason="disabled")
+        withdraw_runs(desk.tx, [job.id], reason="disabled", also=[job.session_id])
+    elif (schedule, columns["starts_at"]) != (job.timing.schedule, job.timing.starts_at):
+        withdraw_rescheduled(desk, job)
+    job = jobs.get(desk.tx, job.id) or job
+    check_dedupe_key(desk, job, columns["dedupe_key"])
+    retry = columns["retry"]
+    columns |= _next_instant(desk, job, columns)
+    if columns["disabled_by"] in {None, "done"}:
+        columns |= _run_again(desk, undo.get("withdrawn"), retry)
     return show_job(desk, write_values(desk, job, {**columns, **more, "undo": None}))
+
+
+def _run_again(desk: Desk, run_id: object, retry: int) -> dict[str, Any]:
+    """Let the run fire after all that the change had withdrawn: late, under the rules for late ones."""
+    run = runs.get(desk.tx, str(run_id)) if run_id is not None else None
+    if run is None or run.reason != RESCHEDULED or not runs.delete_skip(desk.tx, run.id):
+        return {}
+    values: dict[str, Any] = {"enabled": True, "disabled_by": None, "disabled_reason": None}
+    if run.trigger == "retry":
+        return values | {"next_run_at": desk.now, "retry": retry, "retry_of": run.scheduled_for}
+    return values | {"next_run_at": run.scheduled_for}
 
 
 def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:

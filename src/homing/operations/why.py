@@ -24,6 +24,7 @@ _SKIPPED = {
     "overlap": "was left out, because the run before it had not ended",
     "asked": "was left out, because somebody asked for that",
     "disabled": "was withdrawn, because the automation was paused before it could start",
+    "rescheduled": "was withdrawn, because the automation was given another time before it could start",
     "removed": "was withdrawn, because the automation was removed",
     "session_deleted": "was withdrawn, because the session was deleted",
     "busy": "was left out, because the session stayed busy",

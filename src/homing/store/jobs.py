@@ -55,6 +55,16 @@ def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
     _ADVANCE.run(tx, moved)
 
 
+def uncount_runs(tx: Tx, job_ids: Collection[str]) -> None:
+    """Take back the count of one run of each job: it never opened."""
+    if job_ids:
+        tx.run(
+            sa.update(t.job)
+            .where(t.job.c.id.in_(list(job_ids)), t.job.c.runs_queued > 0)
+            .values(runs_queued=t.job.c.runs_queued - 1)
+        )
+
+
 def next_wake(tx: Tx) -> datetime | None:
     """Tell the next instant at which a scheduler has something to do."""
     due = tx.rows(sa.select(sa.func.min(t.job.c.next_run_at)).where(t.job.c.next_run_at.is_not(None)))[0][0]

@@ -264,5 +264,6 @@ def tasks(tx: Tx, run_ids: Collection[str]) -> dict[str, Task]:
 
 
 def delete_skip(tx: Tx, run_id: str) -> bool:
-    """Take back a skip somebody asked for: the instant may fire after all."""
+    """Take back a skip, with what was withdrawn from the lane for it: the instant may fire after all."""
+    tx.run(sa.delete(t.inbound).where(t.inbound.c.run_id == run_id, t.inbound.c.state == "withdrawn"))
     return tx.run(sa.delete(t.run).where(t.run.c.id == run_id, t.run.c.state == "skipped")) == 1

@@ -198,17 +198,6 @@ async def test_taking_back_a_new_name_does_not_wake_a_job_that_was_paused_meanwh
     assert (undone.name, undone.disabled_by, undone.disabled_reason) == (job.name, "engine", paused.disabled_reason)
 
 
-async def test_taking_back_another_time_leaves_the_run_of_the_first_in_its_lane(home: Home) -> None:
-    job = home.add(when="in 1 hour")
-    home.pass_time(hours=1, seconds=1)
-    await home.tick()
-    change(home, job.id, when="in 2 hours")
-    home.ask(undo_job, UndoJob(job_id=job.id, revision=2))
-    await home.settle()
-    assert home.ends(job.id) == [("ok", None)]
-    assert (home.job(job.id).next_run_at, home.job(job.id).status) == (None, "done")
-
-
 async def test_taking_back_a_new_name_leaves_a_one_shot_its_next_try(home: Home) -> None:
     job = home.add(when="in 1 hour")
     home.pass_time(hours=1, seconds=1)
