@@ -20,7 +20,7 @@ PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 
 BUILT      := $(PAGE)
 endif
 
-.PHONY: setup up page test check screenshots lock lock-fresh bench torture weigh clean
+.PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture weigh clean
 
 setup: $(READY)
 
@@ -47,8 +47,21 @@ $(PAGE): $(PAGE_PARTS) | $(READY)
 	@test -f $(PAGE) || { echo "The build left no $(PAGE)." >&2; exit 1; }
 	@touch $(PAGE)
 
+PYTEST = $(BIN)/pytest -n 2 --dist loadgroup --durations=25 $(ARGS)
+GROUPS := unit store behaviour e2e
+TESTS  ?= $(GROUPS:%=tests/%)
+
+# Everything that needs no more than this machine: SQLite, PostgreSQL and, where it is installed, chromium.
 test: setup $(BUILT)
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(TESTS)
+
+# Servers and clients that nobody here wrote, against ours.
+test-servers: setup $(BUILT)
+	$(PYTEST) tests/servers
+
+# Kill points, database crashes, storms, and 60 seconds of torture per database.
+test-faults: setup $(BUILT)
+	$(PYTEST) tests/faults
 
 check: setup lock-fresh
 	$(BIN)/ruff format --check .
@@ -80,14 +93,9 @@ torture: setup
 	$(BIN)/python -m torture --database sqlite --seconds $(SECONDS) --seed $(SEEDS)
 	$(BIN)/python -m torture --database postgresql --seconds $(SECONDS) --seed $(SEEDS)
 
-# Smallness is weighed at every change: lines and files a room, without generated ones.
+# Logical lines per room, without testing/ and migrations. A capability may add some; everything else pays by deleting.
 weigh:
-	@weigh() { printf '%8d lines %4d files  %s\n' "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' -exec cat {} + | wc -l)" \
-	   "$$(find "$$1" -name "$$2" -type f -not -path '*/static/*' -not -path '*/node_modules/*' | wc -l)" "$$1"; }; \
-	 for room in $$(find src/homing -mindepth 1 -maxdepth 1 \( -type d -not -name __pycache__ -o -name '*.py' \) | sort); do weigh "$$room" '*.py'; done; \
-	 weigh src/homing '*.py'; \
-	 for other in tests benchmarks torture; do test ! -d $$other || weigh $$other '*.py'; done; \
-	 test ! -d ui/src || weigh ui/src '*.ts*'
+	@$(PYTHON) -m benchmarks.weigh
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules

@@ -2,17 +2,12 @@
 
 import os
 import signal
-from collections.abc import Generator, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 import pytest
 import structlog
 
-pytest_plugins = ["support.worlds"]
-
-Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
-
-STRICT = os.environ.get("HOMING_CI") == "1"
+pytest_plugins = ["support.counting", "support.worlds"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,22 +31,3 @@ def _plain_logs() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
     """Let no command that a test runs in its own process decide where the next test's logs go."""
     yield
     structlog.reset_defaults()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    return _refuse_skip(report)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    report = yield
-    return _refuse_skip(report)
-
-
-def _refuse_skip(report: Report) -> Report:
-    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
-        report.outcome = "failed"
-        report.longrepr = f"Nothing is skipped in CI: {report.longreprtext}"
-    return report

@@ -25,10 +25,14 @@ FLAGS = [
 DESK = (1280, 800)
 
 
+def find_chromium() -> str | None:
+    return shutil.which("chromium")
+
+
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Start chromium. Not for a whole test run: while it lives, this thread counts as inside an event loop."""
-    chromium = shutil.which("chromium")
+    chromium = find_chromium()
     assert chromium, "The page is tested with Debian's chromium, which is missing here: apt-get install chromium"
     assert (STATIC / "index.html").is_file(), "The page is not built: run `make page` (`make test` does it by itself)."
     expect.set_options(timeout=PATIENCE * 1000)

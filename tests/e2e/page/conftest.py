@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from e2e.page.browser import Window, open_browser, open_window
+from e2e.page.browser import Window, find_chromium, open_browser, open_window
 from e2e.page.house import House
 from homing.testing import StubModelServer
 
@@ -16,6 +16,8 @@ OpenWindow = Callable[..., Window]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    if find_chromium() is None:
+        pytest.skip("need chromium")
     with open_browser() as browser:
         yield browser
 
