@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from homing.model.people import Caller
 from homing.web.answering import let_in
 from homing.web.app import make_app
+from homing.web.bodies import read_body
 from homing.web.door import FrontDoor
 from homing.web.hosts import check_origin
 from homing.web.waiting import closed
@@ -29,7 +30,9 @@ def make_doors(homing: Homing) -> FastAPI:
     def make_mcp() -> ASGIApp:
         from homing.mcp.http import make_mcp_app
 
-        return make_mcp_app(store=homing.store, house=homing.house, admit=admit, closed=partial(closed, door))
+        return make_mcp_app(
+            store=homing.store, house=homing.house, admit=admit, read=read_body, closed=partial(closed, door)
+        )
 
     app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp), include_in_schema=False))
     return app

@@ -93,6 +93,8 @@ def _read(file: str) -> object:
         return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8-sig"))
     except ValueError as error:
         raise refused(f"{file} is not JSON: {error}.") from None
+    except RecursionError:
+        raise refused(f"{file} is nested too deeply to be a jobs file.") from None
     except OSError as error:
         raise refused(f"{file} cannot be read: {error.strerror}.") from None
 

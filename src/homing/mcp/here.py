@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import structlog
@@ -10,7 +9,8 @@ from mcp_types import CallToolResult, Tool
 
 from homing.mcp.offers import OPERATION, SCHEDULE, SendAndWait, ask_of, offered
 from homing.mcp.results import failed, refused, said, shown
-from homing.model.errors import Malformed, NotFound, NotReady, Refused
+from homing.model.bounds import check_bounds, nearest
+from homing.model.errors import NotFound, NotReady, Refused
 from homing.model.people import Caller
 from homing.operations.desk import Desk, House
 from homing.operations.offered import Operation
@@ -87,10 +87,8 @@ class Here:
 
 
 def _clean(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return cleaned(dict(arguments))
-    except ValueError:
-        raise Malformed("The arguments are nested too deeply.") from None
+    check_bounds(arguments, "arguments")
+    return cleaned(dict(arguments))
 
 
 def _unknown(name: str, known: list[str]) -> NotFound:
@@ -98,6 +96,6 @@ def _unknown(name: str, known: list[str]) -> NotFound:
         return NotFound(
             f"{name} is not offered here. `homing mcp --tools all`, or /mcp?tools=all, offers every operation."
         )
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+    near = nearest(name, known)
+    hint = f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
     return NotFound(f"There is no tool {name:.100}. {hint}")

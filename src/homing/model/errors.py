@@ -13,6 +13,11 @@ Error
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+MAX_FIELD_ERRORS = 20
+_MAX_DETAIL = 4000
+_MAX_FIELD_DETAIL = 500
+_MAX_FIELD = 100
+
 
 class Error(Exception):
     """Every error that Homing raises on purpose."""
@@ -25,10 +30,16 @@ class Refused(Error):
     code = "malformed"
 
     def __init__(self, detail: str, *, code: str | None = None, extra: Mapping[str, object] | None = None) -> None:
+        detail = shortened(detail, _MAX_DETAIL)
         super().__init__(detail)
         self.detail = detail
         self.code = code or self.code
         self.extra: Mapping[str, object] = extra or {}
+
+
+def shortened(text: str, most: int) -> str:
+    """Cut a text that quotes what came in: an answer must not grow with its request."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +49,11 @@ class FieldError:
     field: str
     code: str
     detail: str
+
+    def shortened(self) -> "FieldError":
+        """Give the same with a name and a sentence of bounded length."""
+        field, detail = shortened(self.field, _MAX_FIELD), shortened(self.detail, _MAX_FIELD_DETAIL)
+        return FieldError(field=field, code=self.code, detail=detail)
 
 
 class Invalid(Refused):
@@ -50,7 +66,8 @@ class Invalid(Refused):
         self, detail: str, *, field: str | None = None, code: str = "invalid", errors: tuple[FieldError, ...] = ()
     ) -> None:
         super().__init__(detail)
-        self.errors = errors or ((FieldError(field=field, code=code, detail=detail),) if field else ())
+        told = errors or ((FieldError(field=field, code=code, detail=detail),) if field else ())
+        self.errors = tuple(error.shortened() for error in told[:MAX_FIELD_ERRORS])
         self.field_code = self.errors[0].code if self.errors else code
 
 

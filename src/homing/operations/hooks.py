@@ -1,7 +1,5 @@
 """Doors for others' programs into a session. What they bring is always queued, and marked as theirs."""
 
-import json
-
 from homing.model.errors import NotFound
 from homing.model.ids import new_secret
 from homing.operations.desk import Desk, lane_of
@@ -78,17 +76,8 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
     return CalledShape(inbound_id=inbound_id)
 
 
-def _text(body: object) -> str:
-    match body:
-        case str():
-            text = body
-        case {"text": str() as said, **others} if not others:  # pyright: ignore[reportUnknownVariableType]
-            text = said
-        case None:
-            text = ""
-        case _:
-            text = json.dumps(body, ensure_ascii=False, indent=1)
-    text = text.strip() or "(The hook was called without a text.)"
+def _text(body: str | None) -> str:
+    text = (body or "").strip() or "(The hook was called without a text.)"
     if len(text) <= MAX_MESSAGE:
         return text
     return f"{text[:MAX_MESSAGE]}\n[cut: {len(text) - MAX_MESSAGE:,} characters more]"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from homing.model.bounds import check_bounds
 from homing.model.errors import Conflict, Invalid, NotFound, Refused
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
 from homing.model.sessions import UNIFIED, Session, check_key
@@ -50,6 +51,7 @@ def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, app
     """Bring in one record, or with `apply` false only say what would come in. What cannot come in says why."""
     name = _name(raw)
     try:
+        check_bounds(raw, "record")
         draft = read_record(raw, source)
         known = jobs.get(desk.tx, draft.id)
         if known is not None and (known.removed_at is None or known.user_id != desk.caller.user_id):

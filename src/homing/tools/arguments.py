@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import cast
 
-from homing.model.errors import Invalid
+from homing.model.bounds import nearest, parse_json
+from homing.model.errors import MAX_FIELD_ERRORS, Invalid, Malformed
 from homing.tools.spellings import CONTEXT, NAMES, NEEDLESS, READ_ONLY, SCHEDULE_PARTS, plain
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -106,8 +106,8 @@ def opened(value: object) -> object:
     """Read JSON in a string where an object may stand; anything else stays what it is."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            return json.loads(value)
-        except ValueError:
+            return parse_json(value.encode("utf-8", "replace"), "job")
+        except Malformed:
             raise Invalid(
                 f"This looks like JSON but cannot be read: {value:.80}", field="job", code="wrong_type"
             ) from None
@@ -152,9 +152,10 @@ def _keep_part(found: Arguments, name: str, value: object) -> None:
 
 
 def _leave_out(found: Arguments, spelled: str) -> None:
-    near = get_close_matches(plain(spelled), [*NAMES, *SCHEDULE_PARTS], n=1, cutoff=0.8)
+    few = len(found.unknown) < MAX_FIELD_ERRORS
+    near = nearest(plain(spelled), [*NAMES, *SCHEDULE_PARTS], cutoff=0.8) if few else None
     if near:
-        meant = NAMES.get(near[0]) or SCHEDULE_PARTS[near[0]]
+        meant = NAMES.get(near) or SCHEDULE_PARTS[near]
         raise Invalid(f"There is no {spelled}. Did you mean {meant}?", field=spelled, code="unknown_field")
     found.unknown.append(spelled)
 

@@ -6,7 +6,7 @@ The MCP door offers the same function for a session that its caller names.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from homing.model.errors import Refused
+from homing.model.errors import MAX_FIELD_ERRORS, Refused
 from homing.model.sessions import Session
 from homing.operations.desk import Desk
 from homing.store.steps import Done
@@ -69,9 +69,13 @@ def _left_out(asked: Asked) -> list[str]:
     """Say what was not used, so that nobody believes it was."""
     said: list[str] = []
     if asked.ignored:
-        said.append(
-            f"\nIgnored: {', '.join(asked.ignored)}. A job always belongs to this conversation and answers here."
-        )
+        said.append(f"\nIgnored: {_few(asked.ignored)}. A job always belongs to this conversation and answers here.")
     if asked.unused:
-        said.append(f"\nNot used: {', '.join(asked.unused)}.")
+        said.append(f"\nNot used: {_few(asked.unused)}.")
     return said
+
+
+def _few(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"{name:.100}" for name in names[:MAX_FIELD_ERRORS])
+    left = len(names) - MAX_FIELD_ERRORS
+    return f"{shown} and {left} more" if left > 0 else shown

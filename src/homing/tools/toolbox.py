@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from homing.agent.journal import Tool, ToolCall
+from homing.model.bounds import check_bounds
 from homing.model.people import ActingTurn, Agent, Caller
 from homing.model.sessions import Session
 from homing.model.turns import Turn
@@ -34,6 +35,8 @@ def _offers(turn: Turn, agent: Agent) -> list[Offer]:
 
 def _tool(offer: Offer, turn: Turn, session_key: str, house: House, commit: Commit) -> Tool:
     async def run(call: ToolCall) -> str:
+        check_bounds(call.args, "arguments")
+
         def work(tx: Tx) -> Done:
             desk = Desk(tx=tx, caller=_caller(turn, session_key), house=house)
             return offer.deed(desk, _home(tx, turn), call.args)

@@ -17,7 +17,7 @@ from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
 from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
 from homing.web.answering import Made, bodied, idempotency_key, key_reused, let_in, queried
-from homing.web.bodies import is_json, parse, read_body
+from homing.web.bodies import read_body, read_hook
 from homing.web.callers import NOBODY, until
 from homing.web.changes import read_place
 from homing.web.door import FrontDoor
@@ -57,7 +57,7 @@ async def call_hook(door: FrontDoor, request: Request) -> Response:
     door.requests.take(shadow(request.path_params["token"]))
     given = queried(CALL_HOOK, request)
     body = await read_body(request)
-    given["body"] = _said(body, request.headers.get("content-type", ""))
+    given["body"] = read_hook(body, request.headers.get("content-type", ""))
     key = idempotency_key(request)
     given["external_id"] = key or request.headers.get("webhook-id") or None
     ask = read(CallHook, given)
@@ -114,14 +114,6 @@ def _refuse_others(given: dict[str, str], *known: str) -> None:
         name = min(given)[:100]
         hint = f"Known are: {', '.join(known)}." if known else "Leave it out."
         raise Invalid(f"There is no field {name}. {hint}", field=name, code="unknown_field")
-
-
-def _said(body: bytes, content_type: str) -> object:
-    if not body:
-        return None
-    if is_json(content_type):
-        return parse(body)
-    return body.decode("utf-8", "replace")
 
 
 def _desk(door: FrontDoor, tx: Tx, caller: Caller = NOBODY) -> Desk:

@@ -245,3 +245,20 @@ def test_a_file_that_is_no_jobs_file_is_refused(homing: Homing, tmp_path: Path, 
     path.write_text(content)
     assert homing("import", str(path)).code == 2
     assert homing("import", str(tmp_path / "missing.json")).code == 2
+
+
+def test_a_record_beyond_the_bounds_does_not_stop_the_others(homing: Homing, tmp_path: Path) -> None:
+    wide = {"id": "wide", "name": "Wide", **{f"x{number}": 1 for number in range(300)}}
+    deep: Any = []
+    for _ in range(40):
+        deep = [deep]
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps([wide, {"id": "deep", "name": "Deep", "payload": deep}, NANOBOT["jobs"][1]]))
+    told = homing("import", str(file), "--json").objects
+    assert [one["taken"] for one in told] == [False, False, True]
+    assert "302 members" in told[0]["detail"]
+    assert "nested too deeply" in told[1]["detail"]
+    file.write_text("[" * 200_000)
+    refused = homing("import", str(file))
+    assert refused.code == 2
+    assert "nested too deeply" in refused.err

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from difflib import get_close_matches
 
+from homing.model.bounds import nearest
 from homing.model.errors import Invalid
 from homing.model.schedules import zones
 from homing.model.schedules.expression import normalised
@@ -63,8 +63,8 @@ def _given(raw: Mapping[str, object]) -> dict[str, object]:
     for key, value in raw.items():
         plain = re.sub(r"[_-]", "", key).lower()
         if plain not in KINDS and plain not in OTHERS:
-            near = get_close_matches(key, SHOWN, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"Known are: {', '.join(SHOWN)}."
+            near = nearest(key, list(SHOWN))
+            hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(SHOWN)}."
             raise Invalid(f"A schedule has no field '{key}'. {hint}", field=f"schedule.{key}", code="unknown_field")
         if value is None or value == "":
             continue

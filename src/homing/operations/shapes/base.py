@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from homing.model.bounds import MAX_DEPTH
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.refusals import refusal
@@ -31,7 +32,6 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
 Short = Annotated[str, Field(max_length=256)]
 Long = Annotated[str, Field(max_length=4096)]
 
-_DEEPEST = 24
 A = TypeVar("A", bound="Ask")
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def read(kind: type[A], given: Mapping[str, Any]) -> A:
 
 def cleaned(value: Any, depth: int = 0) -> Any:
     """Take out of every text what no database keeps: NUL, and halves of characters."""
-    if depth > _DEEPEST:
+    if depth > MAX_DEPTH:
         raise ValueError("nested too deeply")
     match value:
         case str():

@@ -1,17 +1,19 @@
 """What a malformed ask is told: one sentence a field, the same at every door."""
 
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from homing.model.errors import FieldError, Invalid
+from homing.model.bounds import nearest
+from homing.model.errors import MAX_FIELD_ERRORS, FieldError, Invalid, shortened
 
 _OUT_OF_RANGE = (
     "greater_than_equal", "less_than_equal", "greater_than", "less_than", "string_too_long", "string_too_short",
     "too_long", "too_short", "literal_error", "finite_number", "string_pattern_mismatch",
 )  # fmt: skip
+_LONGEST_DETAIL = 1000
+_LONGEST_NAME = 100
 _WANTED = {
     "int": "a whole number", "bool": "true or false", "string": "a text", "float": "a number", "list": "a list",
     "dict": "an object", "model": "an object", "none": "null",
@@ -20,19 +22,31 @@ _WANTED = {
 
 def refusal(kind: type[BaseModel], error: ValidationError, read_only: frozenset[str]) -> Invalid:
     """Turn pydantic's findings into one refusal."""
-    errors = tuple(_field_error(kind, one, read_only) for one in error.errors(include_url=False))
-    detail = errors[0].detail if len(errors) == 1 else " ".join(one.detail for one in errors)
-    return Invalid(detail, errors=errors)
+    found = error.errors(include_url=False)
+    told = _WhatIsKnown(kind, read_only)
+    errors = tuple(_field_error(told, one) for one in found[:MAX_FIELD_ERRORS])
+    return Invalid(_joined([one.detail for one in errors], len(found)), errors=errors)
 
 
-def _field_error(kind: type[BaseModel], error: ErrorDetails, read_only: frozenset[str]) -> FieldError:
-    path = [str(part) for part in error["loc"]]
-    field = ".".join(path) or "body"
+def _joined(sentences: list[str], count: int) -> str:
+    """Put the sentences together while they are short enough to be read, and count the rest."""
+    said = sentences[:1]
+    for sentence in sentences[1:]:
+        if sum(map(len, said)) + len(sentence) > _LONGEST_DETAIL:
+            break
+        said.append(sentence)
+    left = count - len(said)
+    return " ".join([*said, *([f"And {left:,} more."] if left else [])])
+
+
+def _field_error(known: "_WhatIsKnown", error: ErrorDetails) -> FieldError:
+    path = [_printable(str(part)) for part in error["loc"]]
+    field = shortened(".".join(path), _LONGEST_NAME) or "body"
     match error["type"]:
         case "missing":
             return FieldError(field=field, code="missing", detail=f"{field} is missing.")
         case "extra_forbidden":
-            return _unknown(kind, path, read_only)
+            return FieldError(field=field, code=known.code(path), detail=known.hint(field, path))
         case type_ if type_ in _OUT_OF_RANGE:
             return FieldError(field=field, code="out_of_range", detail=_range(field, error))
         case type_:
@@ -41,14 +55,35 @@ def _field_error(kind: type[BaseModel], error: ErrorDetails, read_only: frozense
             return FieldError(field=field, code="wrong_type", detail=f"{field} {said}{_shown(error)}.")
 
 
-def _unknown(kind: type[BaseModel], path: list[str], read_only: frozenset[str]) -> FieldError:
-    field = ".".join(path)
-    if len(path) == 1 and path[0] in read_only:
-        return FieldError(field=field, code="read_only", detail=f"{field} cannot be set; leave it out.")
-    names = _names(kind, path[:-1])
-    near = get_close_matches(path[-1], names, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(names)}." if names else "Leave it out."
-    return FieldError(field=field, code="unknown_field", detail=f"There is no field {field}. {hint}")
+class _WhatIsKnown:
+    """The names an ask has. All of them are listed once in an answer: a second time they only make it longer."""
+
+    def __init__(self, kind: type[BaseModel], read_only: frozenset[str]) -> None:
+        self._kind = kind
+        self._read_only = read_only
+        self._listed = False
+
+    def code(self, path: list[str]) -> str:
+        return "read_only" if self._is_read_only(path) else "unknown_field"
+
+    def hint(self, field: str, path: list[str]) -> str:
+        if self._is_read_only(path):
+            return f"{field} cannot be set; leave it out."
+        names = _names(self._kind, path[:-1])
+        if near := nearest(path[-1], names, cutoff=0.5):
+            return f"There is no field {field}. Did you mean {near}?"
+        if not names or self._listed:
+            return f"There is no field {field}. Leave it out."
+        self._listed = True
+        return f"There is no field {field}. Known are: {', '.join(names)}."
+
+    def _is_read_only(self, path: list[str]) -> bool:
+        return len(path) == 1 and path[0] in self._read_only
+
+
+def _printable(name: str) -> str:
+    # An escape takes six bytes where the name took one.
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name[: _LONGEST_NAME + 1])
 
 
 def _names(kind: type[BaseModel], path: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What may be asked about sessions, their messages and their addresses."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -152,10 +152,10 @@ class NewHookShape(HookShape):
 
 
 class CallHook(Ask):
-    """What another program says: {"text": …}, any other JSON, or plain text."""
+    """What another program says, as text; the HTTP door opens {"text": …} and keeps any other JSON as it came."""
 
     token: Annotated[str, Field(min_length=1, max_length=256)]
-    body: Any = None
+    body: str | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
 
 
