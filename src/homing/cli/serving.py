@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from homing.cli.problems import failed
 from homing.settings import Settings
+from homing.web.connections import BACKLOG
 from homing.web.server import make_server
 
 
@@ -18,7 +19,7 @@ def bind(settings: Settings) -> socket.socket:
     """Take the port, before anything slow is done."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise failed(
