@@ -7,8 +7,10 @@ from typing import Any
 
 from homing.model.errors import Invalid
 from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, THINKING_LEVELS, Job, Timing
-from homing.model.schedules import At, Every, Schedule, check, check_zone, read_schedule
+from homing.model.schedules import At, Cron, Every, Schedule, check, check_zone, read_schedule
+from homing.model.schedules.instants import every_nth
 from homing.model.schedules.points import whole_ms
+from homing.model.schedules.zones import instant_of, wall_of, zone
 from homing.operations.desk import Desk
 from homing.operations.instants import read_future, read_instant
 from homing.operations.shapes.job_asks import JobFields
@@ -150,6 +152,8 @@ def read_times(desk: Desk, ask: JobFields, *, zone: str, before: Job | None) -> 
         return None
     when = _read_schedule(desk, raw, ask, tz, before)
     when = _bounded(when, ask, now=now, before=before, fresh=raw is not None)
+    if isinstance(when.schedule, Cron) and when.starts_at and ask.gave("starts_at") and not _anchored(raw):
+        when = replace(when, schedule=every_nth(when.schedule, when.schedule.interval, now=now, anchor=when.starts_at))
     if raw is not None or not isinstance(when.schedule, At):
         check(
             when.schedule,
@@ -183,21 +187,36 @@ def _read_schedule(
         assert before is not None
         timing = before.timing
         # Only the zone was named, or null for the session's: the same schedule on another clock.
-        schedule = replace(timing.schedule, tz=tz) if ask.gave("timezone") else timing.schedule
+        schedule = _in_zone(timing.schedule, tz) if ask.gave("timezone") else timing.schedule
         return When(schedule=schedule, starts_at=timing.starts_at, ends_at=timing.ends_at)
     reading = read_schedule(raw, now=desk.now, zone=tz)
     schedule = reading.schedule
-    if before is not None:
-        schedule = _same_phase(raw, schedule, before.timing.schedule)
+    if before is not None and reading.starts_at is None and not _anchored(raw):
+        schedule = _same_phase(schedule, before.timing.schedule)
     return When(schedule=schedule, starts_at=reading.starts_at, ends_at=reading.ends_at, warnings=reading.warnings)
 
 
-def _same_phase(raw: Mapping[str, object] | str, schedule: Schedule, before: Schedule) -> Schedule:
-    """The same interval said again without an anchor keeps its phase."""
-    anchored = isinstance(raw, Mapping) and any("anchor" in key.lower() for key in raw)
-    if anchored or not isinstance(schedule, Every) or not isinstance(before, Every):
-        return schedule
-    return replace(schedule, anchor=before.anchor) if schedule.every_ms == before.every_ms else schedule
+def _in_zone(schedule: Schedule, tz: str) -> Schedule:
+    if isinstance(schedule, Cron) and schedule.anchor is not None:
+        # Its days are those of the calendar: the anchor keeps its date on the other clock.
+        day = wall_of(schedule.anchor, zone(schedule.tz))
+        return replace(schedule, tz=tz, anchor=instant_of(day, zone(tz)))
+    return replace(schedule, tz=tz)
+
+
+def _anchored(raw: Mapping[str, object] | str | None) -> bool:
+    return isinstance(raw, Mapping) and any("anchor" in key.lower() and value for key, value in raw.items())
+
+
+def _same_phase(schedule: Schedule, before: Schedule) -> Schedule:
+    """The same interval given again without an anchor keeps its phase."""
+    match schedule, before:
+        case Every(), Every() if schedule.every_ms == before.every_ms:
+            return replace(schedule, anchor=before.anchor)
+        case Cron(), Cron() if replace(schedule, anchor=before.anchor) == before:
+            return before
+        case _:
+            return schedule
 
 
 def _bounded(when: When, ask: JobFields, *, now: datetime, before: Job | None, fresh: bool) -> When:

@@ -36,7 +36,7 @@ step_columns = [t.step.c[name] for name in _names(Step)]
 session_columns = [t.session.c[name] for name in _names(Session)]
 user_columns = [t.user.c[name] for name in _names(User)]
 agent_columns = [t.agent.c[name] for name in _names(Agent)]
-_SCHEDULE = ["schedule_kind", "at", "every_ms", "anchor", "cron", "tz"]
+_SCHEDULE = ["schedule_kind", "at", "every_ms", "anchor", "cron", "interval", "tz"]
 _TIMING_PLAIN = _names(Timing, "schedule")
 _PAYLOAD_PLAIN = _names(Payload, "kind")
 _JOB_PLAIN = _names(Job, "timing", "payload")
@@ -74,19 +74,23 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
         case "every":
             return Every(every_ms=row["every_ms"], anchor=row["anchor"], tz=row["tz"])
         case _:
-            return Cron(cron=row["cron"], tz=row["tz"])
+            return Cron(cron=row["cron"], tz=row["tz"], interval=row["interval"] or 1, anchor=row["anchor"])
 
 
 def schedule_columns(schedule: Schedule) -> dict[str, Any]:
     """Spread a schedule over its columns; those of the other kinds become null."""
-    columns: dict[str, Any] = {"at": None, "every_ms": None, "anchor": None, "cron": None, "tz": schedule.tz}
+    columns: dict[str, Any] = dict.fromkeys(_SCHEDULE) | {"tz": schedule.tz}
     match schedule:
         case At():
             return columns | {"schedule_kind": "at", "at": schedule.at}
         case Every():
             return columns | {"schedule_kind": "every", "every_ms": schedule.every_ms, "anchor": schedule.anchor}
         case Cron():
-            return columns | {"schedule_kind": "cron", "cron": schedule.cron}
+            # Every day or week is no interval, and then there is no anchor either.
+            interval = schedule.interval if schedule.interval > 1 else None
+            return columns | {
+                "schedule_kind": "cron", "cron": schedule.cron, "interval": interval, "anchor": schedule.anchor
+            }  # fmt: skip
 
 
 def _noun(kind: type[T], values: Iterable[tuple[str, Any]], /, **others: object) -> T:

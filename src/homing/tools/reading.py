@@ -143,13 +143,14 @@ def _schedule(said: Arguments) -> dict[str, object]:
         found["recurrence"] = {"when": again}
     elif first:
         found["processAfter"] = {"schedule": {"at": first}}
-    times = [name for name in said.schedule_parts if name not in ("kind", "anchor", "anchor_ms")]
+    times = [name for name in said.schedule_parts if name not in ("kind", "anchor", "anchor_ms", "interval")]
     found |= {name: {"schedule": dict(said.schedule_parts)} for name in times}
     if len(found) > 1:
         names = " and ".join(found)
         raise Invalid(f"{names} are {len(found)} schedules; give one of them.", field="when", code="schedule_twice")
     if not times and (loose := [name for name in said.schedule_parts if name != "kind"]):
-        raise Invalid(f"{loose[0]} belongs to every_ms or every.", field=loose[0], code="unknown_field")
+        owner = "cron" if loose[0] == "interval" else "every_ms, every or cron"
+        raise Invalid(f"{loose[0]} belongs to {owner}.", field=loose[0], code="unknown_field")
     schedule = _in_zone(next(iter(found.values()), dict[str, object]()), said.text("tz"))
     return {**schedule, "starts_at": first} if first and again else schedule
 

@@ -65,6 +65,7 @@ SCHEDULE_PARTS = {
     "cron": "cron",
     "expr": "expr",
     "cronexpr": "cron_expr",
+    "interval": "interval",
     "anchor": "anchor",
     "anchorms": "anchor_ms",
 }

@@ -100,6 +100,10 @@ def test_the_schema_is_the_contracts(chat: Chat) -> None:
         ({"cron": "0 9 * * 1-5", "message": "tea"}, Cron(cron="0 9 * * 1-5", tz="Europe/Berlin")),
         ({"expr": "0 9 * * *", "tz": "Asia/Tokyo", "text": "tea"}, Cron(cron="0 9 * * *", tz="Asia/Tokyo")),
         ({"recurrence": "0 9 * * *", "prompt": "tea"}, Cron(cron="0 9 * * *", tz="Europe/Berlin")),
+        (
+            {"cron": "0 9 * * 1", "interval": "2", "anchorMs": 0, "message": "tea"},
+            Cron(cron="0 9 * * 1", tz="Europe/Berlin", interval=2, anchor=datetime(1970, 1, 1, tzinfo=UTC)),
+        ),
         ({"atMs": 4102444800000, "message": "tea"}, At(at=datetime(2100, 1, 1, tzinfo=UTC), tz="Europe/Berlin")),
         (
             {"everyMs": "60000", "anchorMs": 0, "message": "tea"},

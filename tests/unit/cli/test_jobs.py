@@ -24,6 +24,14 @@ def test_nine_o_clock_in_shanghai_is_added_as_the_documents_say_it(homing: Homin
     assert len(job["next"]) == 3
 
 
+def test_an_expression_may_count_every_second_week_only(homing: Homing) -> None:
+    job = homing("cron", "add", "--cron", "0 8 * * MON", "--interval", "2", "-m", "Take out the bins", "--json").object
+    assert job["words"] == "Every 2 weeks on Monday at 08:00 Europe/Berlin"
+    assert (job["schedule"]["interval"], job["schedule"]["anchor"]) == (2, job["next"][0])
+    refused = homing("cron", "add", "every day at 9", "x", "--interval", "2")
+    assert (refused.code, "every 2 weeks on monday at 8" in refused.err) == (2, True)
+
+
 def test_every_thirty_minutes_is_added_as_the_documents_say_it(homing: Homing) -> None:
     job = homing("cron", "add", "--every", "30m", "-m", "Look at the weather", "--json").object
     assert job["schedule"]["every_ms"] == 1_800_000

@@ -21,6 +21,10 @@ When = Annotated[
 At = Annotated[str | None, typer.Option(help="Once: 10m, 2026-11-20T18:00, 'tomorrow 9:30'.", rich_help_panel=_WHEN)]
 Every = Annotated[str | None, typer.Option(help="Again and again: 30m, 2h, 1d.", rich_help_panel=_WHEN)]
 Cron = Annotated[str | None, typer.Option(help="Five fields, or six with seconds first.", rich_help_panel=_WHEN)]
+Interval = Annotated[
+    str | None,
+    typer.Option(help="With --cron: every n-th of its days, or of its weeks, counts.", rich_help_panel=_WHEN),
+]
 Tz = Annotated[str | None, typer.Option(help="IANA time zone; else the session's.", rich_help_panel=_WHEN)]
 Until = Annotated[
     str | None, typer.Option("--until", "--ends-at", help="Stop repeating then.", rich_help_panel=_BOUNDS)
@@ -103,6 +107,10 @@ def _schedule(given: dict[str, Any]) -> Json:
         body["when"] = given["when"]
     elif named:
         body["schedule"] = {"kind": named[0], named[0]: given[named[0]]}
+    if given["interval"] is not None:
+        if named != ["cron"]:
+            raise refused("--interval belongs to --cron; in words say for example 'every 2 weeks on monday at 8'.")
+        body["schedule"]["interval"] = given["interval"]
     return body
 
 

@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 
 from homing.model.errors import Invalid
 from homing.model.schedules import zones
+from homing.model.schedules.every_nth import rule_of
 from homing.model.schedules.expression import Expression, fields_of, parse
 from homing.model.schedules.instants import next_after, next_within
 from homing.model.schedules.values import At, Cron, Every, Schedule
@@ -122,7 +123,7 @@ def _missing_days(expression: Expression) -> list[str]:
 
 
 def _gap(schedule: Cron, now: datetime) -> list[str]:
-    expression, tz = parse(schedule.cron), zones.zone(schedule.tz)
+    expression, tz = rule_of(schedule), zones.zone(schedule.tz)
     low, end = now, now + YEAR
     while expression.fixed and (change := zones.first_change(tz, low, end, zones.offset_at(low, tz))):
         before, after = zones.offset_at(change - SECOND, tz), zones.offset_at(change, tz)

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from homing.model.schedules import zones
-from homing.model.schedules.expression import Expression, parse
-from homing.model.schedules.instants import reached
+from homing.model.schedules.every_nth import rule_of
+from homing.model.schedules.instants import Rule, reached
 from homing.model.schedules.values import At, Cron, Every, Schedule
 
 SECOND = timedelta(seconds=1)
@@ -21,7 +21,7 @@ def count_between(schedule: Schedule, after: datetime, until: datetime) -> int:
         case Every():
             return _steps(schedule, until) - _steps(schedule, after)
         case Cron():
-            expression, tz = parse(schedule.cron), zones.zone(schedule.tz)
+            expression, tz = rule_of(schedule), zones.zone(schedule.tz)
             return (_fixed if expression.fixed else _wild)(expression, tz, after, until)
 
 
@@ -30,7 +30,7 @@ def _steps(schedule: Every, instant: datetime) -> int:
     return max(0, (instant - schedule.anchor) // timedelta(milliseconds=schedule.every_ms) + 1)
 
 
-def _fixed(expression: Expression, tz: ZoneInfo, after: datetime, until: datetime) -> int:
+def _fixed(expression: Rule, tz: ZoneInfo, after: datetime, until: datetime) -> int:
     total = expression.count(reached(after, tz), reached(until, tz))
     for change in _changes(tz, after, until):
         opens, closes = (_wall(change, zones.offset_at(at, tz)) for at in (change - SECOND, change))
@@ -39,7 +39,7 @@ def _fixed(expression: Expression, tz: ZoneInfo, after: datetime, until: datetim
     return total
 
 
-def _wild(expression: Expression, tz: ZoneInfo, after: datetime, until: datetime) -> int:
+def _wild(expression: Rule, tz: ZoneInfo, after: datetime, until: datetime) -> int:
     total, low, offset = 0, after, zones.offset_at(after, tz)
     for change in _changes(tz, after, until):
         total += expression.count(_wall(low, offset), _wall(change, offset) - SECOND)

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import cast
 
@@ -99,13 +99,18 @@ class Expression:
         if high <= low:
             return 0
         per_day = len(self.hours) * len(self.minutes) * len(self.seconds)
-        return self._days_between(low, high) * per_day + self._until_clock(high) - self._until_clock(low)
+        return self.days_between(low, high) * per_day + self._until_clock(high) - self._until_clock(low)
 
     @property
     def every_day(self) -> bool:
         """Say whether the day fields let every day through."""
         either = not self.both_days and (self.any_date or self.any_weekday)
         return either or (self.any_date and self.any_weekday)
+
+    @property
+    def every_week(self) -> bool:
+        """Say whether the day fields let at least one day of every week through."""
+        return bool(self.weekdays) and len(self.months) == 12 and (self.any_date or not self.both_days)
 
     def days_of(self, year: int, month: int) -> Collection[int]:
         """Give the matching days of one month."""
@@ -169,8 +174,15 @@ class Expression:
             h -= 1
         return (self.hours[h], self.minutes[-1], self.seconds[-1]) if h >= 0 else None
 
-    def _days_between(self, low: datetime, high: datetime) -> int:
-        # Matching days from low's day up to, not including, high's.
+    def dates(self, low: date, high: date) -> list[date]:
+        """Give the matching days from one to another, both included."""
+        months = [(year, month) for year in range(low.year, high.year + 1) for month in self.months]
+        inside = [pair for pair in months if (low.year, low.month) <= pair <= (high.year, high.month)]
+        days = (date(year, month, day) for year, month in inside for day in sorted(self.days_of(year, month)))
+        return [day for day in days if low <= day <= high]
+
+    def days_between(self, low: datetime, high: datetime) -> int:
+        """Count the matching days from low's day up to, not including, high's."""
         first, last = (low.year, low.month), (high.year, high.month)
         total = 0
         for year in range(low.year, high.year + 1):

@@ -5,15 +5,18 @@ once, at the first instant after it, however many slots the gap swallowed; in a 
 Any other job matches the clock as it really runs: nothing inside a gap, both passes of a fold.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from homing.model.schedules import zones
-from homing.model.schedules.expression import Expression, parse
+from homing.model.schedules.every_nth import EveryNth, rule_of
+from homing.model.schedules.expression import Expression
 from homing.model.schedules.values import At, Cron, Every, Schedule
 
 SECOND = timedelta(seconds=1)
+Rule = Expression | EveryNth
 MOMENT = timedelta(microseconds=1)
 
 
@@ -21,7 +24,7 @@ def next_after(schedule: Schedule, instant: datetime) -> datetime | None:
     """Give the first instant strictly after another, or None when there is none."""
     match schedule:
         case Cron():
-            return _cron_after(schedule.cron, schedule.tz, _aware(instant))
+            return _cron_after(schedule, _aware(instant))
         case Every():
             return _step(schedule, _aware(instant), forward=True)
         case At():
@@ -32,7 +35,7 @@ def previous_before(schedule: Schedule, instant: datetime) -> datetime | None:
     """Give the last instant strictly before another, or None when there is none."""
     match schedule:
         case Cron():
-            return cron_before(parse(schedule.cron), zones.zone(schedule.tz), _aware(instant))
+            return cron_before(rule_of(schedule), zones.zone(schedule.tz), _aware(instant))
         case Every():
             return _step(schedule, _aware(instant), forward=False)
         case At():
@@ -72,19 +75,24 @@ def next_times(
     return times
 
 
+def every_nth(schedule: Cron, n: int, *, now: datetime, anchor: datetime | None = None) -> Cron:
+    """Let only every n-th day or week of a schedule count, from the anchor's on; else from the first one to come."""
+    return schedule if n == 1 else replace(schedule, interval=n, anchor=anchor or next_after(schedule, now) or now)
+
+
 @lru_cache(maxsize=16384)
-def _cron_after(cron: str, tz: str, instant: datetime) -> datetime | None:
-    return cron_after(parse(cron), zones.zone(tz), instant)
+def _cron_after(schedule: Cron, instant: datetime) -> datetime | None:
+    return cron_after(rule_of(schedule), zones.zone(schedule.tz), instant)
 
 
-def cron_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def cron_after(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     """Give the first instant of an expression strictly after another."""
     if instant.year > 9900:
         return None
     return _fixed_after(expression, tz, instant) if expression.fixed else _wild_after(expression, tz, instant)
 
 
-def cron_before(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def cron_before(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     """Give the last instant of an expression strictly before another."""
     if instant.year < 100:
         return None
@@ -98,12 +106,12 @@ def reached(instant: datetime, tz: ZoneInfo) -> datetime:
     return _fold_end(instant, tz) - SECOND if wall.fold else wall
 
 
-def _fixed_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def _fixed_after(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     slot = expression.after(reached(instant, tz))
     return zones.instant_of(slot, tz) if slot else None
 
 
-def _fixed_before(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def _fixed_before(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     wall = zones.wall_of(instant, tz)
     slot = expression.before(_fold_end(instant, tz) if wall.fold else wall)
     if slot is None:
@@ -116,7 +124,7 @@ def _fixed_before(expression: Expression, tz: ZoneInfo, instant: datetime) -> da
     return zones.instant_of(slot, tz) if slot else None
 
 
-def _wild_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def _wild_after(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     offset = zones.offset_at(instant, tz)
     slot = expression.after(_naive(instant) + offset)
     while slot is not None:
@@ -130,7 +138,7 @@ def _wild_after(expression: Expression, tz: ZoneInfo, instant: datetime) -> date
     return None
 
 
-def _wild_before(expression: Expression, tz: ZoneInfo, instant: datetime) -> datetime | None:
+def _wild_before(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime | None:
     while True:
         offset = zones.offset_at(instant - MOMENT, tz)
         slot = expression.before(_naive(instant) + offset)

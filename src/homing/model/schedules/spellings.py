@@ -1,6 +1,7 @@
 """A schedule as an object, in every spelling people and programs use; phrases go to the grammar.
 
-Known: at/atMs, every/everyMs/every_seconds with anchor/anchorMs, cron/expr/cron_expr, tz/timezone, when/text.
+Known: at/atMs, every/everyMs/every_seconds with anchor/anchorMs, cron/expr/cron_expr with interval and anchor,
+tz/timezone, when/text.
 """
 
 import math
@@ -12,6 +13,7 @@ from homing.model.bounds import nearest
 from homing.model.errors import Invalid
 from homing.model.schedules import zones
 from homing.model.schedules.expression import normalised
+from homing.model.schedules.instants import every_nth
 from homing.model.schedules.lengths import checked_length, read_length
 from homing.model.schedules.phrases import Reading, read_when
 from homing.model.schedules.points import from_epoch_ms, whole_ms
@@ -31,10 +33,18 @@ KINDS = {
     "when": "when",
     "text": "when",
 }
-OTHERS = {"anchor": "anchor", "anchorms": "anchor", "tz": "tz", "timezone": "tz", "kind": "kind"}
-SHOWN = "at, at_ms, every, every_ms, every_seconds, anchor, anchor_ms, cron, expr, cron_expr, when, tz, kind".split(
-    ", "
-)
+OTHERS = {
+    "anchor": "anchor",
+    "anchorms": "anchor",
+    "interval": "interval",
+    "tz": "tz",
+    "timezone": "tz",
+    "kind": "kind",
+}
+SHOWN = (
+    "at, at_ms, every, every_ms, every_seconds, anchor, anchor_ms, cron, expr, cron_expr, interval, when, tz, kind"
+).split(", ")
+MOST_INTERVAL = 52
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -45,15 +55,23 @@ def read_schedule(raw: Mapping[str, object] | str, *, now: datetime, zone: str) 
     given = _given(raw)
     tz = zones.check_zone(_text(given["tz"], "schedule.tz"), field="schedule.tz") if "tz" in given else zone
     kind, key, value = _the_one(given)
-    if "anchor" in given and kind != "every":
-        raise Invalid(f"An anchor belongs to 'every', not to '{kind}'.", field="schedule.anchor", code="unknown_field")
+    if "interval" in given and kind != "cron":
+        raise Invalid(
+            f"An interval belongs to 'cron', not to '{kind}'.", field="schedule.interval", code="unknown_field"
+        )
+    if "anchor" in given and kind != "every" and "interval" not in given:
+        raise Invalid(
+            f"An anchor belongs to 'every', or to 'cron' with an interval, not to '{kind}'.",
+            field="schedule.anchor",
+            code="unknown_field",
+        )
     match kind:
         case "at":
             return _at(key, value, now=now, zone=tz)
         case "every":
             return _every(key, value, given.get("anchor"), now=now, zone=tz)
         case "cron":
-            return Reading(schedule=Cron(cron=normalised(_text(value, "schedule.cron")), tz=zones.check_zone(tz)))
+            return Reading(schedule=_cron(value, given.get("interval"), given.get("anchor"), now=now, zone=tz))
         case _:
             return read_when(_text(value, "schedule.when"), now=now, zone=tz)
 
@@ -138,6 +156,20 @@ def _every(key: str, value: object, anchor: object, *, now: datetime, zone: str)
     every_ms = checked_length(ms, field=field, shown=f"'{value}'")
     tz = zones.check_zone(zone)
     return Reading(schedule=Every(every_ms=every_ms, anchor=_anchor(anchor, now=now, zone=tz), tz=tz))
+
+
+def _cron(value: object, interval: object, anchor: object, *, now: datetime, zone: str) -> Cron:
+    schedule = Cron(cron=normalised(_text(value, "schedule.cron")), tz=zones.check_zone(zone))
+    number = 1 if interval is None else _number(interval)
+    if number is None or number != int(number) or not 1 <= number <= MOST_INTERVAL:
+        raise Invalid(
+            f"schedule.interval is {interval!r:.60}, but must be a whole number from 1 to {MOST_INTERVAL}: 2 means"
+            " every other day, or every other week if the expression names weekdays.",
+            field="schedule.interval",
+            code="out_of_range",
+        )
+    starts = None if anchor is None else _anchor(anchor, now=now, zone=schedule.tz)
+    return every_nth(schedule, int(number), now=now, anchor=starts)
 
 
 def _anchor(value: object, *, now: datetime, zone: str) -> datetime:

@@ -23,10 +23,16 @@ class Every:
 
 @dataclass(frozen=True, kw_only=True)
 class Cron:
-    """A cron expression as the person wrote it, single-spaced, on the wall clock of its zone."""
+    """A cron expression as the person wrote it, single-spaced, on the wall clock of its zone.
+
+    With an interval of 2 or more only every n-th of its days (or weeks) counts, from the anchor's on; without, the
+    anchor is None.
+    """
 
     cron: str
     tz: str
+    interval: int = 1
+    anchor: datetime | None = None
 
 
 Schedule = At | Every | Cron

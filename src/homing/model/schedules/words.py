@@ -25,7 +25,7 @@ def words(schedule: Schedule) -> str:
         case Every():
             return f"Every {interval(schedule.every_ms)} ({schedule.tz})"
         case Cron():
-            text = _cron(parse(schedule.cron))
+            text = _cron(parse(schedule.cron), schedule.interval)
             # A zone belongs to a time of day; behind anything else it stands in brackets.
             return f"{text} {schedule.tz}" if ":" in text.rpartition(" ")[2] else f"{text} ({schedule.tz})"
 
@@ -51,11 +51,32 @@ def interval(ms: int) -> str:
     return f"{timedelta(milliseconds=ms).total_seconds():g} seconds" if ms > 1000 else f"{ms} ms"
 
 
-def _cron(expression: Expression) -> str:
-    days, times = _days(expression), _times(expression)
+def _cron(expression: Expression, interval: int) -> str:
+    days = _days(expression) if interval == 1 else _nth_days(expression, interval)
+    times = _times(expression)
     if times.startswith("at "):
         return f"{days} {times}"
     return f"{times[0].upper()}{times[1:]}" if days == "Every day" else f"{days}, {times}"
+
+
+def _nth_days(e: Expression, n: int) -> str:
+    if len(e.months) == 12:
+        if e.every_day and e.any_weekday:
+            return "Every other day" if n == 2 else f"Every {n} days"
+        if e.any_date and not e.nth_weekdays:
+            return f"Every {n} weeks on {_weekday_list(e, one=True)}"
+        if _once_a_month(e):
+            which = _date_list(e) if e.any_weekday else _nth_list(e)
+            return f"Every {n} months on {which}"
+    days = _days(e)
+    days = days if days.partition(" ")[0].rstrip("s") in WEEKDAYS else f"{days[0].lower()}{days[1:]}"
+    return f"Every {ordinal(n)} {'day' if e.any_weekday else 'week'} only: {days}"
+
+
+def _once_a_month(e: Expression) -> bool:
+    if e.any_weekday:
+        return len(e.days) == 1 and max(e.days) <= 28
+    return e.any_date and not e.weekdays and len(e.nth_weekdays) == 1 and e.nth_weekdays[0][1] != 5
 
 
 def _times(e: Expression) -> str:
@@ -155,7 +176,7 @@ def _date_list(e: Expression) -> str:
     return listed(named)
 
 
-def _weekday_list(e: Expression) -> str:
+def _weekday_list(e: Expression, *, one: bool = False) -> str:
     if e.nth_weekdays:
         nth = [f"{_nth_list(e)} of the month"]
         return listed([f"{WEEKDAYS[day]}s" for day in _monday_first(e.weekdays)] + nth)
@@ -163,7 +184,7 @@ def _weekday_list(e: Expression) -> str:
         return "weekdays"
     if e.weekdays == {0, 6}:
         return "weekends"
-    return listed(f"{WEEKDAYS[day]}s" for day in _monday_first(e.weekdays))
+    return listed(f"{WEEKDAYS[day]}{'' if one else 's'}" for day in _monday_first(e.weekdays))
 
 
 def _nth_list(e: Expression) -> str:

@@ -26,10 +26,18 @@ class EveryShape(Answer):
     tz: str
 
 
+def _nothing(value: object) -> bool:
+    return not value and value != []
+
+
 class CronShape(Answer):
     kind: Literal["cron"] = "cron"
     cron: str
     tz: str
+    interval: int | None = Field(default=None, exclude_if=_nothing)
+    """Of its days (of its weeks, if it names weekdays) every n-th counts; absent: every one."""
+    anchor: str | None = Field(default=None, exclude_if=_nothing)
+    """With an interval: a time on the day, or in the week, from which it counts."""
 
 
 ScheduleShape = Annotated[AtShape | EveryShape | CronShape, Field(discriminator="kind")]
@@ -68,10 +76,6 @@ class RecentShape(Answer):
     scheduled_for: str
     state: RunState
     reason: str | None
-
-
-def _nothing(value: object) -> bool:
-    return not value and value != []
 
 
 class JobShape(Answer):
@@ -127,7 +131,10 @@ def schedule_shape(schedule: Schedule) -> AtShape | EveryShape | CronShape:
             anchor = str(local(schedule.anchor, schedule.tz))
             return EveryShape(every_ms=schedule.every_ms, anchor=anchor, tz=schedule.tz)
         case Cron():
-            return CronShape(cron=schedule.cron, tz=schedule.tz)
+            if schedule.anchor is None:
+                return CronShape(cron=schedule.cron, tz=schedule.tz)
+            anchor = str(local(schedule.anchor, schedule.tz))
+            return CronShape(cron=schedule.cron, tz=schedule.tz, interval=schedule.interval, anchor=anchor)
 
 
 def schedule_words(schedule: Schedule) -> str:
