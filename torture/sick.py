@@ -23,11 +23,10 @@ from sqlalchemy import event, exc
 
 from homing.agent.journal import Tool, ToolCall
 from homing.cli.doors import make_doors
-from homing.cli.home import make_home, only_engine
+from homing.cli.home import make_home, only_engine, sqlite_file
 from homing.cli.house import open_house
 from homing.cli.logs import set_up_logs
 from homing.cli.serving import bind, on_signals, serving, until
-from homing.cli.up import sqlite_file
 from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
 from homing.engine.thinking import Thinker

@@ -243,4 +243,3 @@ def test_retention_drops_old_runs_with_their_steps_and_keeps_how_each_job_was_la
     assert count(store, "step") == 2
     assert count(store, "message") == 6
     assert count(store, "worker") == count(store, "token") == 0
-    assert do(store, upkeep.check_disk) is None

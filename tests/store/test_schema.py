@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 
 from homing.model.clock import SystemClock
 from homing.model.errors import Conflict, NotReady
-from homing.store import Store, Tx, schema
+from homing.store import Store, Tx, files, schema
 from homing.store import tables as t
 from homing.testing import PostgresServer
 from store.scenes import add_session, do, many_stores, race, say
@@ -134,7 +134,7 @@ def test_a_backup_is_whole_although_somebody_writes_meanwhile(database: str, tmp
     try:
         assert said.wait(30)
         for n in range(3):
-            schema.backup(store, home / f"copy_{n}.db")
+            files.backup(store, home / f"copy_{n}.db")
     finally:
         enough.set()
         writer.join()
@@ -147,14 +147,14 @@ def test_a_backup_is_whole_although_somebody_writes_meanwhile(database: str, tmp
         assert messages % 2 == 0
         copy.close()
     with pytest.raises(Conflict, match="exists already"):
-        schema.backup(store, home / "copy_0.db")
+        files.backup(store, home / "copy_0.db")
     store.engine.dispose()
 
 
 @on_postgresql
 def test_on_postgresql_a_backup_names_the_right_tool(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="pg_dump"):
-        schema.backup(store, tmp_path / "copy.db")
+        files.backup(store, tmp_path / "copy.db")
 
 
 def test_a_file_that_is_no_database_is_told_as_what_it_is(tmp_path: Path) -> None:

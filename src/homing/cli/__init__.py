@@ -8,7 +8,11 @@ scheduler, and never show a trace.
 
 def main() -> None:
     """Run the command line of this process."""
+    import os
     import sys
+
+    # Whatever we write is for this user only: conversations and secrets.
+    os.umask(0o077)
 
     from homing.cli.leaving import leave
     from homing.cli.rim import run

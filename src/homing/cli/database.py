@@ -1,4 +1,4 @@
-"""`db upgrade` and `db backup`."""
+"""`db upgrade`, `db backup` and `db restore`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +8,8 @@ import typer
 
 from homing.cli.answers import write_json
 from homing.cli.asking import AsJson
-from homing.cli.home import make_home
+from homing.cli.home import engine_lock, make_home, sqlite_file
+from homing.cli.problems import refused
 from homing.settings import load
 
 
@@ -36,18 +37,49 @@ def backup(
 ) -> None:
     """Copy the live database to a file, consistent, without stopping anybody."""
     from homing.model.clock import SystemClock
-    from homing.store import Store, schema
+    from homing.store import Store, files
 
     settings = load()
     make_home(settings)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = target or settings.home / f"homing-{stamp}.db"
+    path = target or settings.home / f"homing-{_stamp()}.db"
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema.backup(Store(settings.database_url, SystemClock()), path)
-    path.chmod(0o600)
+    files.backup(Store(settings.database_url, SystemClock()), path)
     if as_json:
         write_json({"file": str(path), "bytes": path.stat().st_size})
     else:
         typer.echo(
-            f"{path} ({path.stat().st_size:,} bytes). To use it, stop Homing and put it in the database's place."
+            f"{path} ({path.stat().st_size:,} bytes). To go back to it, stop Homing and run: homing db restore {path}"
         )
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `homing db backup` made.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the database's place; Homing must be stopped. What was there is kept aside."""
+    from homing.store import files
+
+    settings = load()
+    database = sqlite_file(settings)
+    if database is None:
+        raise refused("This database is PostgreSQL: use pg_restore, or psql for a plain dump.", code="wrong_state")
+    make_home(settings)
+    with engine_lock(database, settings.home):
+        restored = files.restore(source, database, _unused(database, f"{_stamp()}-before-restore"))
+    if as_json:
+        told = str(restored.kept) if restored.kept else None
+        write_json({"file": str(source), "database": str(database), "schema": restored.version, "kept": told})
+        return
+    typer.echo(f"{database} is as it was in {source} (schema {restored.version}).")
+    if restored.kept is not None:
+        typer.echo(f"What was there before is kept in {restored.kept}.")
+
+
+def _unused(database: Path, words: str) -> Path:
+    """Name a file beside the database that is not there yet: it may be the very one to be restored."""
+    names = (f"{database.stem}-{words}{number}.db" for number in ("", *(f"-{n}" for n in range(2, 100))))
+    return next(path for name in names if not (path := database.with_name(name)).exists())
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -12,7 +12,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from homing.cli.problems import failed
+from homing.cli.answers import note
+from homing.cli.problems import failed, refused
 from homing.settings import Settings
 
 ANNOUNCED = "server.json"
@@ -102,32 +103,89 @@ def announced(settings: Settings, url: str) -> Generator[None]:
         os.close(handle)
 
 
+def sqlite_file(settings: Settings) -> Path | None:
+    """Tell the file of a SQLite database; None for PostgreSQL."""
+    scheme, _, rest = settings.database_url.partition("://")
+    if scheme != "sqlite":
+        return None
+    path = rest.partition("?")[0].removeprefix("/")
+    if not path or path == ":memory:":
+        raise refused("HOMING_DATABASE_URL names no file: use sqlite:///path/to/homing.db, so that jobs survive.")
+    return Path(path)
+
+
 @contextmanager
 def only_engine(database: Path, home: Path) -> Generator[None]:
-    """Be the one engine of a SQLite database for as long as the block lasts."""
-    lock = database.with_name(database.name + ".lock")
+    """Be the one engine of a sound SQLite database for as long as the block lasts."""
+    with engine_lock(database, home) as unclean:
+        if unclean:
+            _check(database)
+        yield
+
+
+@contextmanager
+def engine_lock(database: Path, home: Path) -> Generator[bool]:
+    """Keep every engine off a SQLite database; say whether the last one did not end cleanly.
+
+    Two locks: the one beside the file holds the engine's process id for as long as it runs, so that a kill leaves it
+    there; the one on the file itself holds whatever name the file is reached by.
+    """
+    real = database.resolve()
+    held = _lock(real.with_name(real.name + ".lock"), database, home)
     try:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        # Never closed while SQLite has the file open in this process: that would drop SQLite's own locks.
+        handle = _lock(real, database, home)
+        try:
+            unclean = os.pread(held, 1, 0) != b"" or _has_log(real)
+            os.ftruncate(held, 0)
+            os.pwrite(held, str(os.getpid()).encode(), 0)
+            yield unclean
+            # Only after a good end; what an error or a kill leaves is looked at by the next engine.
+            os.ftruncate(held, 0)
+        finally:
+            os.close(handle)
+    finally:
+        # The file stays: taking it away would let two others lock two different files of one name.
+        os.close(held)
+
+
+def _lock(path: Path, database: Path, home: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise failed(f"{lock} cannot be opened ({error.strerror}).", hint="Make its folder writable.") from None
+        raise failed(f"{path} cannot be opened ({error.strerror}).", hint="Make it and its folder writable.") from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        pid = os.read(handle, 32).decode(errors="replace").strip()
+        pid = os.pread(handle, 32, 0).decode(errors="replace").strip() if path.suffix == ".lock" else ""
         os.close(handle)
-        where = _where(home)
         raise failed(
-            f"Another Homing{f' (process {pid})' if pid else ''} already runs on {database}{where}.",
+            f"Another Homing{f' (process {pid})' if pid else ''} already runs on {database}{_where(home)}.",
             code="already_running",
             hint="Use that one (`homing open`), stop it first, or set HOMING_HOME for a second one.",
         ) from None
+    return handle
+
+
+def _check(database: Path) -> None:
+    """Look for damage after an unclean end, for seconds at most: running on would make it worse."""
+    from homing.store import files
+
     try:
-        os.ftruncate(handle, 0)
-        os.write(handle, str(os.getpid()).encode())
-        yield
-    finally:
-        # The file stays: taking it away would let two others lock two different files of one name.
-        os.close(handle)
+        damage = files.check(database, seconds=files.CHECK_SECONDS)
+    except TimeoutError:
+        note(f"{database} was not closed well, and is too large to be checked at start; `homing doctor` checks it.")
+        return
+    if damage is not None:
+        raise failed(f"The database {database} is damaged: {damage}.", code="damaged", hint=files.RESTORE)
+
+
+def _has_log(database: Path) -> bool:
+    """SQLite takes its log away when the last connection is closed; a kill leaves it."""
+    with suppress(OSError):
+        return database.with_name(database.name + "-wal").stat().st_size > 0
+    return False
 
 
 def _where(home: Path) -> str:

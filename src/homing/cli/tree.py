@@ -88,7 +88,7 @@ GROUPS = {
     ),
     "db": Group(
         help="The database.",
-        commands={"upgrade": "database:upgrade", "backup": "database:backup"},
+        commands={"upgrade": "database:upgrade", "backup": "database:backup", "restore": "database:restore"},
         hidden={},
     ),
 }

@@ -5,15 +5,13 @@ import socket
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from homing.cli.ending import run_out
-from homing.cli.home import announced, make_home, only_engine
+from homing.cli.home import announced, make_home, only_engine, sqlite_file
 from homing.cli.leaving import end_here
-from homing.cli.problems import refused
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -61,17 +59,6 @@ def work() -> None:
     make_home(settings)
     if not run_out(_work(settings)):
         end_here()
-
-
-def sqlite_file(settings: Settings) -> Path | None:
-    """Tell the file of a SQLite database; None for PostgreSQL."""
-    scheme, _, rest = settings.database_url.partition("://")
-    if scheme != "sqlite":
-        return None
-    path = rest.removeprefix("/")
-    if not path or path == ":memory:":
-        raise refused("HOMING_DATABASE_URL names no file: use sqlite:///path/to/homing.db, so that jobs survive.")
-    return Path(path)
 
 
 def _told(settings: Settings, host: str | None, port: int | None) -> Settings:

@@ -6,6 +6,8 @@ pool. Bells that a transaction asks for ring after its commit.
 """
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -41,6 +43,11 @@ _PG_IDLE_SECONDS = 5
 _LOOK_AGAIN = {"40P01", "40001", "55P03"}
 # What a server says that was the first until a moment ago, and is not any more.
 _READ_ONLY = "25006"
+
+
+RESTORE = "Restore a backup: homing db restore FILE."
+_LOGS = ("-wal", "-shm")
+_PRIVATE = 0o600
 
 
 class LookAgain(Exception):
@@ -219,7 +226,28 @@ def _named(error: exc.DBAPIError) -> Exception:
     away = isinstance(error, exc.OperationalError) or error.connection_invalidated
     if away or getattr(error.orig, "sqlstate", None) == _READ_ONLY:
         return NotReady(f"The database did not answer: {str(error.orig).strip().splitlines()[0]}")
+    if is_damage(error):
+        return NotReady(f"The database is damaged: {error.orig}. Stop Homing. {RESTORE}")
     return error
+
+
+def is_damage(error: exc.DBAPIError) -> bool:
+    """SQLite's own word for a file that is not a database, or a broken one, is the plain class; its heirs are bugs."""
+    return type(error.orig) is sqlite3.DatabaseError
+
+
+def keep_private(database: Path) -> None:
+    """Make the file of a database if it is missing; it and its logs are for its owner only.
+
+    Conversations and secrets stand in them. SQLite gives new logs the mode of the file.
+    """
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):
+        os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE))
+    for path in (database, *(database.with_name(database.name + log) for log in _LOGS)):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mode & 0o077:
+                path.chmod(_PRIVATE)
 
 
 def _bound_idle_transactions(connection: Any, _record: object) -> None:
@@ -255,7 +283,7 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
         event.listen(engine, "connect", _bound_idle_transactions)
         return engine
     if url.database and url.database != ":memory:":
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        keep_private(Path(url.database))
     engine = sa.create_engine(
         url,
         connect_args={"timeout": 30.0, "check_same_thread": False},

@@ -1,16 +1,14 @@
-"""The schema's versions: upgrade at start, refuse a database from the future, make a safe copy."""
+"""The schema's versions: upgrade at start, and refuse a database from the future."""
 
-import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from homing.model.errors import Broken, Conflict, NotReady
-from homing.store.base import Store, Tx
+from homing.store.base import RESTORE, Store, Tx, is_damage
 
 # Two processes that start at once: one upgrades, the other waits for it.
 _LOCK = 466446644
@@ -23,7 +21,7 @@ def upgrade(store: Store) -> tuple[str | None, str]:
     try:
         with store.engine.connect() as connection:
             before = _version(connection)
-        _refuse_future(before)
+        refuse_future(before)
         if before == newest:
             return before, newest
         with _rebuilding(store) as connection:
@@ -31,7 +29,7 @@ def upgrade(store: Store) -> tuple[str | None, str]:
                 connection.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             # Looked at again under the lock: another process may have been faster.
             before = _version(connection)
-            _refuse_future(before)
+            refuse_future(before)
             if before != newest:
                 _migrate(connection)
     except exc.DatabaseError as error:
@@ -76,22 +74,6 @@ def version_in(tx: Tx) -> tuple[str | None, str]:
     return _version(tx.connection), _known()[-1]
 
 
-def backup(store: Store, target: Path) -> None:
-    """Copy the live SQLite database to a file, consistent and without stopping anybody."""
-    if store.postgres:
-        raise Conflict("This database is PostgreSQL: use pg_dump to back it up.")
-    if target.exists():
-        raise Conflict(f"{target} exists already; name another file.")
-    # Quoted: in a path, a # or a % would otherwise mean something.
-    source = sqlite3.connect(f"file:{quote(store.url.database or '')}?mode=ro", uri=True)
-    copy = sqlite3.connect(target)
-    try:
-        source.backup(copy)
-    finally:
-        copy.close()
-        source.close()
-
-
 def _migrate(connection: sa.Connection) -> None:
     # Every command looks at the version, and few find an old one: only those pay for the import.
     from alembic import command  # noqa: PLC0415 - see above
@@ -114,22 +96,23 @@ def _known() -> list[str]:
     return sorted(path.name[:4] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
-def _refuse_future(version: str | None) -> None:
+def refuse_future(version: str | None, what: str = "The database") -> None:
+    """Refuse what a newer Homing made."""
     known = _known()
     if version is not None and version not in known:
         raise Conflict(
-            f"The database has schema version {version}, made by a newer Homing; this one knows up to {known[-1]}."
+            f"{what} has schema version {version}, made by a newer Homing; this one knows up to {known[-1]}."
             " Install the newer Homing, or go back to a backup."
         )
 
 
 def _unusable(store: Store, error: exc.DatabaseError) -> Exception:
-    # SQLite's own word for a file that is no database, or a broken one, is the plain class; its heirs are bugs of ours.
-    world = isinstance(error, exc.OperationalError) or type(error) is exc.DatabaseError
-    return NotReady(_cannot_reach(store, error)) if world else error
-
-
-def _cannot_reach(store: Store, error: exc.DatabaseError) -> str:
     reason = str(error.orig).strip().splitlines()[0]
     where = store.url.render_as_string(hide_password=True)
-    return f"The database {where} cannot be opened: {reason}. Check HOMING_DATABASE_URL, and that it is running."
+    if is_damage(error):
+        return NotReady(f"The database {where} is damaged: {reason}. {RESTORE}")
+    if not isinstance(error, exc.OperationalError):
+        return error
+    return NotReady(
+        f"The database {where} cannot be opened: {reason}. Check HOMING_DATABASE_URL, and that it is running."
+    )

@@ -1,11 +1,9 @@
 """What keeps the house: workers' beats, answers kept for repeated requests, and retention."""
 
-import contextlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy import exc
 
 from homing.store import tables as t
 from homing.store.base import Tx
@@ -111,12 +109,3 @@ def prune(tx: Tx, *, keep_runs: timedelta) -> int:
     tx.run(sa.delete(t.worker).where(t.worker.c.beat_at < now - timedelta(hours=1)))
     tx.run(sa.delete(t.token).where(t.token.c.expires_at < now, t.token.c.kind != "token"))
     return len(gone)
-
-
-def check_disk(tx: Tx) -> str | None:
-    """Ask SQLite whether its file is whole; None when it is, or on PostgreSQL, which sees to itself."""
-    with contextlib.suppress(exc.OperationalError):
-        if not tx.postgres:
-            verdict = tx.rows(sa.text("pragma quick_check(1)"))[0][0]
-            return None if verdict == "ok" else str(verdict)
-    return None

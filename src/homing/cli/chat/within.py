@@ -8,9 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from homing.cli.ending import run_out
-from homing.cli.home import announced, make_home, only_engine
+from homing.cli.home import announced, make_home, only_engine, sqlite_file
 from homing.cli.leaving import THREADS
-from homing.cli.up import sqlite_file
 from homing.settings import Settings
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
+from homing.cli.home import sqlite_file
 from homing.settings import Settings
 
 _LEAST_FREE = 200_000_000
@@ -69,16 +70,23 @@ def look_at_disk(settings: Settings) -> Finding:
         return wrong("Disk", said, "Make room, or move HOMING_HOME to a larger disk.")
     if free < _LITTLE_FREE:
         return noted("Disk", said, "Make room before it is full.")
-    if readable := _readable_by_others(settings.token_file):
-        return wrong("Disk", f"{readable} can be read by others.", f"chmod 600 {readable}")
+    if readable := [path for path in _secrets(settings) if _readable_by_others(path)]:
+        names = " ".join(str(path) for path in readable)
+        return wrong("Disk", f"Others can read {names}.", f"chmod 600 {names}")
     return ok("Disk", said)
 
 
-def _readable_by_others(path: Path) -> Path | None:
+def _secrets(settings: Settings) -> list[Path]:
+    """Name what is for the owner only: token, settings (they may hold keys), the database, and backups in home."""
+    database = [] if (file := sqlite_file(settings)) is None else [file, *file.parent.glob(f"{file.name}-*")]
+    return [settings.token_file, settings.file, *database, *sorted(settings.home.glob("homing-*.db"))]
+
+
+def _readable_by_others(path: Path) -> bool:
     try:
-        return path if path.stat().st_mode & 0o077 else None
+        return bool(path.stat().st_mode & 0o077)
     except OSError:
-        return None
+        return False
 
 
 def made_at(path: Path) -> datetime:

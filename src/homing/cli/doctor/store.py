@@ -1,12 +1,13 @@
 """Looks at the database: whether it answers, is whole, has the right schema, and whether anybody works on it."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
 from homing.settings import Settings
-from homing.store import Store, Tx, schema, upkeep
+from homing.store import Store, Tx, files, schema, upkeep
 
 _APART = timedelta(seconds=2)
 _ALIVE = timedelta(seconds=60)
@@ -24,14 +25,16 @@ def look_at_store(settings: Settings) -> list[Finding]:
 
 
 def _look(store: Store, settings: Settings) -> list[Finding]:
-    version, newest = schema.current(store)
     name = "PostgreSQL" if store.postgres else f"SQLite, {store.url.database}"
+    if not store.postgres and (damage := files.check(Path(store.url.database or ""))) is not None:
+        return [wrong("Database", f"{name} is damaged: {damage}.", f"Stop Homing. {files.RESTORE}")]
+    version, newest = schema.current(store)
     if version is None:
         return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
     if version != newest:
         return [ok("Database", f"{name} answers"), _migrations(version, newest)]
-    damage, now, beats = store.write_now(lambda tx: (upkeep.check_disk(tx), tx.now(), _beats(tx)))
-    found = [_database(name, damage, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
+    now, beats = store.write_now(lambda tx: (tx.now(), _beats(tx)))
+    found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
     return [*found, _engine(beats, settings)]
 
 
@@ -39,9 +42,7 @@ def _beats(tx: Tx) -> list[tuple[bool, datetime]]:
     return [(worker.schedules, worker.beat_at) for worker in upkeep.workers(tx, _ALIVE)]
 
 
-def _database(name: str, damage: str | None, now: datetime, *, postgres: bool) -> Finding:
-    if damage is not None:
-        return wrong("Database", f"{name} is damaged: {damage}.", "Stop Homing and go back to a backup.")
+def _database(name: str, now: datetime, *, postgres: bool) -> Finding:
     apart = abs(datetime.now(UTC) - now)
     if postgres and apart > _APART:
         fix = "Let NTP keep both clocks: jobs fire by the database's."
