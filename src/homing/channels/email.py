@@ -5,8 +5,10 @@ The Message-ID comes from the delivery's id, so that a mail sent twice is one ma
 
 import re
 import socket
+from base64 import b64encode
 from dataclasses import dataclass, field
 from email.message import EmailMessage
+from email.policy import SMTP
 from email.utils import format_datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -19,6 +21,8 @@ from homing.model.targets import names_loopback
 # Narrower than the law of mail, on purpose: no quote, bracket, comma or space that could grow into a second address.
 _MAILBOX = re.compile(r"[^\s\x00-\x1f\x7f\"(),:;<>@\[\\\]]+@[\w-]+(\.[\w-]+)*")
 _SUBJECT = 78
+# A line with an encoded word is at most 76 characters long, the name of its header included.
+_WORD_BYTES = 39
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +82,15 @@ class EmailChannel:
 
     async def send(self, letter: Letter) -> Receipt:
         """Hand a letter to the mail server; from there on it is the server's."""
-        mail = compose(letter, self._server.sender)
         server = self._server
+        mail = compose(letter, server.sender)
+        ascii_only = (server.sender + letter.place).isascii()
         try:
             _, answer = await aiosmtplib.send(
                 mail,
                 sender=server.sender,
                 recipients=[letter.place],
+                mail_options=None if ascii_only else ["SMTPUTF8"],
                 hostname=server.host,
                 port=server.port,
                 username=server.user,
@@ -99,23 +105,58 @@ class EmailChannel:
             raise _failure(error) from error
         except OSError as error:
             raise ChannelFailed("The mail server could not be reached.") from error
-        return Receipt(detail={"message_id": mail["Message-ID"], "answer": answer[:200]})
+        return Receipt(detail={"message_id": message_id(letter, server.sender), "answer": answer[:200]})
 
 
-def compose(letter: Letter, sender: str) -> EmailMessage:
-    """Write a letter as a plain-text mail."""
-    if not _MAILBOX.fullmatch(letter.place):
-        raise ChannelFailed(f"{letter.place!r} is not a mail address such as person@example.org.", permanent=True)
-    mail = EmailMessage()
-    mail["From"] = sender
-    mail["To"] = letter.place
-    mail["Subject"] = _subject(letter.text)
-    mail["Date"] = format_datetime(letter.created_at)
-    mail["Message-ID"] = f"<{letter.delivery_id}@{sender.rpartition('@')[2]}>"
-    # So that absence notes are not sent back to a program.
-    mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(letter.text)
+def compose(letter: Letter, sender: str) -> bytes:
+    """Write a letter as a plain-text mail.
+
+    The headers are encoded here and not by Python's `email`, which on some versions that we run on writes a line break
+    that it found inside an encoded word as one, and so lets a text bring headers of its own (CVE-2024-6923).
+    """
+    for mailbox in (sender, letter.place):
+        if not _MAILBOX.fullmatch(mailbox) or "=?" in mailbox:
+            raise ChannelFailed(f"{mailbox!r} is not a mail address such as person@example.org.", permanent=True)
+    headers = {
+        "From": sender,
+        "To": letter.place,
+        "Subject": encode_words(_subject(letter.text)),
+        "Date": format_datetime(letter.created_at),
+        "Message-ID": message_id(letter, sender),
+        # So that absence notes are not sent back to a program.
+        "Auto-Submitted": "auto-generated",
+    }
+    content = EmailMessage(policy=SMTP)
+    content.set_content(letter.text, cte="quoted-printable")
+    mail = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode() + content.as_bytes()
+    _check(mail, [*headers, *content.keys()])
     return mail
+
+
+def message_id(letter: Letter, sender: str) -> str:
+    return f"<{letter.delivery_id}@{sender.rpartition('@')[2]}>"
+
+
+def encode_words(text: str) -> str:
+    """Encode a header's text (RFC 2047). Plain words stay as they are; what a reader would decode does not."""
+    if text.isascii() and text.isprintable() and "=?" not in text:
+        return text
+    words, word = list[bytes](), b""
+    for char in text:
+        if len(word + char.encode()) > _WORD_BYTES:
+            words.append(word)
+            word = b""
+        word += char.encode()
+    return "\r\n ".join(f"=?utf-8?b?{b64encode(one).decode()}?=" for one in [*words, word])
+
+
+def _check(mail: bytes, names: list[str]) -> None:
+    """Look at the bytes that are sent: exactly our headers, each once, and one end of them."""
+    head, _, _ = mail.partition(b"\r\n\r\n")
+    lines = re.sub(rb"\r\n[ \t]", b" ", head).split(b"\r\n")
+    found = [line.partition(b":")[0].decode("utf-8", "replace") for line in lines]
+    if found != names or any(b"\r" in line or b"\n" in line for line in lines):
+        raise ChannelFailed("Its headers could not be written safely, so it was not sent.", permanent=True)
 
 
 def _subject(text: str) -> str:

@@ -17,6 +17,7 @@ class PostOffice:
     port: int = 0
     recipients: list[str] = field(default_factory=list[str])
     mails: list[EmailMessage] = field(default_factory=list[EmailMessage])
+    raw: list[bytes] = field(default_factory=list[bytes])
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -34,6 +35,7 @@ class PostOffice:
                     case "DATA":
                         writer.write(b"354 go on\r\n")
                         text = await reader.readuntil(b"\r\n.\r\n")
+                        self.raw.append(text[:-5])
                         self.mails.append(email.message_from_bytes(text[:-5], policy=email.policy.default))
                         writer.write(self._answer(".", "250 2.0.0 queued as 4711"))
                     case "QUIT":

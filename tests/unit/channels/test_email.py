@@ -1,4 +1,7 @@
 import socket
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.policy import default
 
 import pytest
 
@@ -105,9 +108,54 @@ def test_what_is_not_one_plain_address_is_refused_for_good(place: str) -> None:
     ],
 )
 def test_the_subject_is_the_first_line_and_never_a_header_more(text: str, subject: str) -> None:
-    mail = compose(letter(ADDRESS, text), "homing@example.net")
+    mail = message_from_bytes(compose(letter(ADDRESS, text), "homing@example.net"), policy=default)
     assert mail["Subject"] == subject
     assert mail["Bcc"] is None
+
+
+INJECTION = "=?utf-8?q?Bill=0D=0AReply-To:_a=40evil.io=0D=0AContent-Type:_text/html=0D=0A=0D=0A<b>hi</b>?="
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        INJECTION,
+        f"{INJECTION} and more",
+        f"ü {INJECTION}",
+        "=?utf-8?b?QmlsbA0KQmNjOiBhQGV2aWwuaW8=?=",
+        "=?us-ascii?q?a=0Ab?= =?us-ascii?q?c?=",
+        "= ?utf-8?q?x=0D=0ABcc:_a?=" + "=?",
+        "x" * 60 + INJECTION,
+    ],
+)
+async def test_an_encoded_word_in_an_answer_reaches_the_mail_server_as_text_and_never_as_headers(text: str) -> None:
+    async with post_office() as office:
+        await channel_to(office).send(letter(ADDRESS, text))
+    (raw,) = office.raw
+    head, _, body = raw.partition(b"\r\n\r\n")
+    names = [line.partition(b":")[0].decode() for line in head.split(b"\r\n") if not line.startswith(b" ")]
+    assert names == ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Type",
+                     "Content-Transfer-Encoding", "MIME-Version"]  # fmt: skip
+    assert text.encode()[:20] not in head
+    assert b"\r\n<b>" not in body
+    # A reader that decodes it sees the same characters, and no line break.
+    subject = str(make_header(decode_header(message_from_bytes(raw)["Subject"])))
+    assert subject.startswith(text[:70].rstrip())
+    assert "\n" not in subject
+
+
+@pytest.mark.parametrize("text", ["Grüße", "☀" * 70, "e\u0301" * 60, "日本語 and English, and more of both, 日本語"])
+def test_a_subject_of_any_language_comes_through_whole(text: str) -> None:
+    raw = compose(letter(ADDRESS, text), "homing@example.net")
+    assert all(len(line) <= 78 for line in raw.split(b"\r\n"))
+    wanted = text if len(text) <= 78 else text[:77].rstrip() + "…"
+    assert str(make_header(decode_header(message_from_bytes(raw)["Subject"]))) == wanted
+
+
+def test_an_address_that_a_reader_would_decode_is_refused_for_good() -> None:
+    with pytest.raises(ChannelFailed) as caught:
+        compose(letter("email:=?utf-8?q?a=0D=0ABcc=3Ab?=@example.org"), "homing@example.net")
+    assert caught.value.permanent
 
 
 def test_the_setting_says_where_and_as_whom() -> None:
