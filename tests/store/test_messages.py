@@ -122,7 +122,7 @@ def test_a_model_is_told_each_turn_once_by_its_history_and_what_no_turn_wrote(st
         def told(**values: Any) -> list[str]:
             plain: dict[str, Any] = {"after_n": 0, "limit": 10}
             found = messages.told(tx, session.id, **plain | values)
-            return [one.history or (one.message.text if one.message else "?") for one in found]
+            return [one.history or one.messages[0].text for one in found]
 
         # The open turn is not yet past.
         assert told() == ["a reminder", "first turn"]

@@ -160,7 +160,7 @@ def _closing_message(scene: Scene, tx: Tx) -> NewMessage:
     meta: dict[str, object] = {}
     if turn.source in {"run", "report"}:
         kind = "scheduled" if turn.source == "run" else "report"
-        meta = dict(scene.ending.opened.meta)
+        meta = {key: value for key, value in scene.ending.opened.meta.items() if key != "sender_id"}
     if scene.quiet:
         kind = "status"
         text, meta = status_line(scene, status_before(tx, scene), meta, tx)

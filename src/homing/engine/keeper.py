@@ -7,6 +7,7 @@ from homing.agent.history import dump_response, load_response
 from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
 from homing.engine.claims import Claim
 from homing.engine.opening import Opened
+from homing.engine.speaking import words
 from homing.model.errors import Lost
 from homing.model.messages import NewMessage
 from homing.model.turns import Step, Turn, may_inject
@@ -148,11 +149,10 @@ class Keeper:
                     for inbound in taken
                 ],
             )  # fmt: skip
-            for inbound in taken:
-                steps.add_step(
-                    tx, turn.id, self._next(), kind="inject", name="message", key=inbound.id, result=inbound.text
-                )
-            return [inbound.text for inbound in taken]
+            texts = [words(inbound.text, inbound.sender_id, self.opened.company) for inbound in taken]
+            for inbound, text in zip(taken, texts, strict=True):
+                steps.add_step(tx, turn.id, self._next(), kind="inject", name="message", key=inbound.id, result=text)
+            return texts
 
         return await self._store.write(take)
 

@@ -150,5 +150,5 @@ async def _remembered(room: Lanes, opened: Opened, thought: Thought) -> Thought:
     if thought.history is not None or thought.reason == "session_deleted":
         return thought
     kept = [kept_step(step) for step in await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))]
-    messages = broken_off(rebuild(opened.opening, kept), thought.text or thoughts.EMPTY)
+    messages = broken_off(rebuild(opened.text, kept), thought.text or thoughts.EMPTY)
     return replace(thought, history=dump(messages))

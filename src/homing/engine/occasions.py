@@ -1,23 +1,26 @@
 """What a prompt knows of the occasion on which a turn opens: its job, the instant, how late it is."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from homing.agent.frames import clean_name, one_line
 from homing.engine.prompts import Rendered, render
+from homing.engine.speaking import Company, hook_name, shown
 from homing.model.jobs import ON_TIME
+from homing.model.messages import NewMessage
 from homing.model.turns import Inbound
 from homing.store.runs import Task
 
 
-def about_run(task: Task, now: datetime) -> dict[str, object]:
+def about_run(task: Task, now: datetime, sender: str | None) -> dict[str, object]:
     """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome (rule 24)."""
     zone = ZoneInfo(task.tz)
     late = task.queued_at - task.scheduled_for
     return {
         "job_id": task.job_id,
-        "job_name": task.job_name,
+        "job_name": clean_name(task.job_name),
+        "sender": sender,
         "message": task.message,
         "scheduled_for": _clock(task.scheduled_for, zone),
         "now": _clock(now, zone),
@@ -26,19 +29,8 @@ def about_run(task: Task, now: datetime) -> dict[str, object]:
         "missed_count": task.missed_count or 0,
         "last_status": task.last_status,
         "last_run_at": _clock(task.last_run_at, zone) if task.last_run_at else None,
-        "last_error": task.last_error,
+        "last_error": one_line(task.last_error) if task.last_error else None,
         "quiet": task.quiet,
-    }
-
-
-def about_report(inbound: Inbound, names: Mapping[str, str]) -> dict[str, object]:
-    if inbound.job_id is None:
-        return {}
-    return {
-        "job_id": inbound.job_id,
-        "job_name": names[inbound.job_id],
-        "message": inbound.text,
-        "count": inbound.meta.get("count", 1),
     }
 
 
@@ -56,11 +48,21 @@ def _span(late: timedelta) -> str:
     return "a moment"
 
 
-def rendered_prompt(inbound: Inbound, variables: Mapping[str, object]) -> Rendered | None:
+def run_prompt(task: Task, variables: dict[str, object]) -> Rendered:
+    return render("cron.heartbeat" if task.system else "cron.agent_turn.reminder", variables)
+
+
+def prompt_text(inbound: Inbound, opening: NewMessage, company: Company) -> str:
+    """Write what a turn without a run is about, as its model sees it."""
+    _, content = shown(opening, company)
+    job = {"job_id": inbound.job_id, "job_name": clean_name(str(opening.meta.get("cron_job_name") or ""))}
     match inbound.source:
-        case "run":
-            return render("cron.agent_turn.reminder", variables)
-        case "report" if variables:
-            return render("cron.report.continuation", variables)
+        case "report" if inbound.job_id:
+            count = inbound.meta.get("count", 1)
+            return render("cron.report.continuation", job | {"count": count, "content": content}).text
+        case "system" if inbound.job_id:
+            return render("cron.event", job | {"content": content}).text
+        case "hook":
+            return render("hook.call", {"name": hook_name(opening), "content": content}).text
         case _:
-            return None
+            return content

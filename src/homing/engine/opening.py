@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from homing.agent.frames import TRIGGERED
 from homing.engine.claims import Claim
-from homing.engine.occasions import about_report, about_run, rendered_prompt
+from homing.engine.occasions import about_run, prompt_text, run_prompt
 from homing.engine.prompts import Rendered
+from homing.engine.speaking import Company, company_of, outside_source, shown
 from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
 from homing.operations.desk import House
-from homing.store import Tx, inbounds, jobs, lanes, people, runs, sessions, turns
+from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
 from homing.store.runs import Task
 
@@ -31,10 +33,18 @@ class Opened:
     parent_id: int | None
     """The bound session of an isolated run."""
     opening: str
-    """As history shows it; the turn's prompt is what the model gets instead."""
+    """As people see it; the turn's prompt is what the model gets instead."""
+    notes: tuple[str, ...]
+    """What was inserted into the conversation before, and this turn includes."""
+    company: Company
     meta: Mapping[str, object]
     taken_up: bool = False
     now: datetime
+
+    @property
+    def text(self) -> str:
+        """All that the turn began with, in plain words."""
+        return "\n\n".join([*self.notes, self.opening])
 
 
 Found = Opened | Literal["empty", "held"]
@@ -53,6 +63,7 @@ class _Plan:
     variables: Mapping[str, object]
     messages: tuple[NewMessage, ...]
     meta: Mapping[str, object]
+    company: Company
 
 
 def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list[Found]:
@@ -98,13 +109,15 @@ def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None
 def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
     opening = turns.opening_of(tx, turn)
     session = sessions.get(tx, turn.session_id)
-    notes = [inbound.text for inbound in inbounds.inbound_of_turn(tx, turn.id) if inbound.line == "note"]
+    notes = tuple(inbound.text for inbound in inbounds.inbound_of_turn(tx, turn.id) if inbound.line == "note")
     # Its steps are read only after this transaction has committed our fence: until then the old worker may add one.
     return Opened(
         turn=turn,
         session_key=session.key,
         parent_id=session.parent_id,
-        opening=_with_notes(notes, opening.text),
+        opening=opening.text,
+        notes=notes,
+        company=_company(tx, session),
         meta=opening.meta,
         taken_up=True,
         now=now,
@@ -154,21 +167,20 @@ def _plan(tx: Tx, heads: Sequence[Head], house: House, now: datetime) -> list[_P
     agents = {agent.id: agent for agent in people.list_agents(tx)}
     chats = sessions.get_many(tx, {head.inbound.session_id for head in heads})
     tasks = runs.tasks(tx, [head.inbound.run_id for head in heads if head.inbound.run_id])
-    reporting = {head.inbound.job_id for head in heads if head.inbound.job_id and not head.inbound.run_id}
-    names = jobs.names(tx, reporting)
     plans: list[_Plan] = []
     for head in heads:
         inbound = head.inbound
         session = chats[inbound.session_id]
         task = tasks.get(inbound.run_id) if inbound.run_id else None
-        variables = about_run(task, now) if task else about_report(inbound, names)
-        rendered = rendered_prompt(inbound, variables)
+        company = _company(tx, session)
+        variables = about_run(task, now, company.asked_by(inbound.sender_id)) if task else {}
+        rendered = run_prompt(task, variables) if task else None
         turn_id = new_id("turn")
         meta = _meta(inbound, task, rendered)
         plans.append(
             _Plan(
                 turn_id=turn_id, head=head, session=session, agent=agents[session.agent_id], task=task,
-                rendered=rendered, variables=variables, meta=meta,
+                rendered=rendered, variables=variables, meta=meta, company=company,
                 messages=(*(_note_message(note, turn_id) for note in head.notes),
                           _opening_message(inbound, task, turn_id, meta)),
             )
@@ -178,6 +190,7 @@ def _plan(tx: Tx, heads: Sequence[Head], house: House, now: datetime) -> list[_P
 
 def _meta(inbound: Inbound, task: Task | None, rendered: Rendered | None) -> dict[str, object]:
     """Rule 25: what a scheduled opening and its closing carry; others say where they came from."""
+    sender: dict[str, object] = {"sender_id": inbound.sender_id} if inbound.sender_id else {}
     if task is not None and rendered is not None:
         return {
             _PROVENANCE: True,
@@ -185,21 +198,24 @@ def _meta(inbound: Inbound, task: Task | None, rendered: Rendered | None) -> dic
             "cron_job_name": task.job_name,
             "cron_run_id": task.run_id,
             "cron_prompt_ref": rendered.ref,
-        }
+        } | sender
     meta = {key: value for key, value in inbound.meta.items() if key != "count"}
     if inbound.source != "person":
         meta |= {"source": inbound.source}
-    if inbound.sender_id:
-        meta |= {"sender_id": inbound.sender_id}
-    return meta
+    return meta | sender
 
 
 def _opening_message(inbound: Inbound, task: Task | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
-    text = f"Scheduled cron job triggered: {task.job_name}\n\n{task.message}" if task else inbound.text
+    text = _triggered(task) if task else inbound.text
     return NewMessage(
         session_id=inbound.session_id, lane_id=inbound.lane_id, role="user", kind=_KINDS.get(inbound.source, "note"),
         text=text, turn_id=turn_id, inbound_id=inbound.id, job_id=inbound.job_id, run_id=inbound.run_id, meta=meta,
     )  # fmt: skip
+
+
+def _triggered(task: Task) -> str:
+    """Rule 25. What a system job asks of the model is nobody's message, so the chat does not show it."""
+    return f"{TRIGGERED}{task.job_name}" + ("" if task.system else f"\n\n{task.message}")
 
 
 def _note_message(note: Inbound, turn_id: str) -> NewMessage:
@@ -212,8 +228,8 @@ def _note_message(note: Inbound, turn_id: str) -> NewMessage:
 def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> turns.NewTurn:
     task, inbound = plan.task, plan.head.inbound
     ceiling = task.timeout_seconds if task else house.settings.turn_seconds
-    notes = [note.text for note in plan.head.notes]
-    body = plan.rendered.text if plan.rendered else inbound.text
+    *notes, opening = plan.messages
+    body = plan.rendered.text if plan.rendered else prompt_text(inbound, opening, plan.company)
     return turns.NewTurn(
         id=plan.turn_id,
         head=plan.head,
@@ -223,13 +239,21 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
         deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
         model=(task.model if task else None) or plan.agent.model or house.model,
         thinking=task.thinking if task else None,
-        prompt=_with_notes(notes, body),
-        policy=_policy(task) if task else {},
+        prompt="\n\n".join([*(shown(note, plan.company)[1] for note in notes), body]),
+        policy=_policy(task) | _outside(plan.messages),
         opening_seq=opening_seq,
     )
 
 
-def _policy(task: Task) -> dict[str, object]:
+def _outside(messages: Sequence[NewMessage]) -> dict[str, object]:
+    """Say from where a turn has content that no person said in it; what is remembered in it is not certain."""
+    source = next(filter(None, map(outside_source, reversed(messages))), None)
+    return {"outside": source} if source else {}
+
+
+def _policy(task: Task | None) -> dict[str, object]:
+    if task is None:
+        return {}
     return {
         "revision": task.revision,
         "trigger": task.trigger,
@@ -237,7 +261,7 @@ def _policy(task: Task) -> dict[str, object]:
         "may_schedule": task.may_schedule,
         "context": task.context,
         "job_name": task.job_name,
-        "message": task.message,
+        "message": None if task.system else task.message,
     }
 
 
@@ -252,12 +276,11 @@ def _opened(plan: _Plan, new: turns.NewTurn, now: datetime) -> Opened:
         error=None, opening_seq=new.opening_seq, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now,
         closed_at=None,
     )  # fmt: skip
-    opening = _with_notes([note.text for note in plan.head.notes], plan.messages[-1].text)
     return Opened(
-        turn=turn, session_key=plan.session.key, parent_id=plan.session.parent_id, opening=opening, meta=plan.meta,
-        now=now,
+        turn=turn, session_key=plan.session.key, parent_id=plan.session.parent_id, opening=plan.messages[-1].text,
+        notes=tuple(note.text for note in plan.head.notes), company=plan.company, meta=plan.meta, now=now,
     )  # fmt: skip
 
 
-def _with_notes(notes: Sequence[str], text: str) -> str:
-    return "\n\n".join([*notes, text])
+def _company(tx: Tx, session: Session) -> Company:
+    return company_of(session, people.get_user(tx, session.user_id) if session.several else None)

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from homing.agent.history import dump, entry, fit, load, summarise, with_opening
+from homing.agent.frames import frame, one_line
+from homing.agent.history import dump, entry, fit, load, summarise, with_opening, with_words
 from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.mind import think
 from homing.agent.models import Models
 from homing.engine.claims import Claim
 from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
+from homing.engine.speaking import Company, company_of, shown
 from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
 from homing.model.errors import Failed
 from homing.model.memories import Memory
@@ -38,6 +40,7 @@ class _Past:
     lane: Session
     agent: Agent
     zone: str
+    company: Company
     told: list[Told]
     memories: list[Memory]
 
@@ -92,13 +95,14 @@ class Thinker:
             lane=lane,
             agent=agent,
             zone=session.timezone or (user.timezone if user else None) or self.house.settings.timezone,
+            company=company_of(session, user),
             told=told,
             memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES),
         )
 
     async def _history(self, opened: Opened, past: _Past, claim: Claim):
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
-        turns = [_shown(stretch) for stretch in past.told]
+        turns = [_shown(stretch, past.company) for stretch in past.told]
         kept, dropped = fit(turns, HISTORY_TOKENS)
         if opened.turn.policy.get("context", "session") != "session":
             return _flat(kept), None
@@ -131,16 +135,29 @@ def _flat(turns: Sequence[History]) -> History:
     return [message for turn in turns for message in turn]
 
 
-def _shown(stretch: Told) -> History:
-    if stretch.history is not None:
-        return load(stretch.history)
-    assert stretch.message is not None
-    return entry(stretch.message.role, stretch.message.text)
+def _shown(stretch: Told, company: Company) -> History:
+    said = [shown(message, company) for message in stretch.messages]
+    if stretch.history is None:
+        return entry(*said[0])
+    # Notes came with the opening, as one text; whatever was injected later is a text of its own.
+    injected = sum(1 for message in stretch.messages if message.n > stretch.n)
+    texts = [text for _, text in said]
+    first = "\n\n".join(texts[: len(texts) - injected])
+    return with_words(load(stretch.history), [first, *texts[len(texts) - injected :]])
 
 
 def _topic(opened: Opened) -> str:
     message = opened.turn.policy.get("message")
-    return str(message) if message else opened.opening
+    return str(message) if message else opened.text
+
+
+def _plain(opened: Opened) -> str:
+    """Say what the turn is about, without frames: the offline model obeys people alone, so it needs none."""
+    if message := opened.turn.policy.get("message"):
+        return str(message)
+    if opened.turn.source == "run" and opened.notes:
+        return "\n\n".join(opened.notes)
+    return opened.opening
 
 
 def _facts(opened: Opened, past: _Past) -> dict[str, object]:
@@ -149,7 +166,7 @@ def _facts(opened: Opened, past: _Past) -> dict[str, object]:
         "now": opened.now,
         "zone": past.zone,
         "job_name": opened.turn.policy.get("job_name"),
-        "message": opened.turn.policy.get("message") or opened.opening,
+        "message": _plain(opened),
         "quiet": bool(opened.turn.policy.get("quiet")),
         "memories": [memory.text for memory in past.memories],
     }
@@ -164,11 +181,13 @@ def _instructions(past: _Past, summary: str | None, tools: Sequence[Tool], opene
         for name in ("schedule_task", "cron")
         if name in names
     ]
+    if past.company.several:
+        parts.append("Several people write in this conversation: each message starts with its sender's name.")
     if past.memories:
-        facts = "\n".join(f"- {memory.text} ({memory.id})" for memory in past.memories)
-        parts.append(f"What you remember about this user that may matter now:\n{facts}")
+        facts = "\n".join(f"- {one_line(memory.text)} ({memory.id})" for memory in past.memories)
+        parts.append(f"What you remember about this user that may matter now:\n{frame('memory.facts', facts)}")
     if summary:
-        parts.append(f"Earlier in this conversation:\n{summary}")
+        parts.append(f"Earlier in this conversation:\n{frame('summary.earlier', summary)}")
     return "\n\n".join(parts)
 
 
@@ -195,7 +214,7 @@ def _thought(opened: Opened, keeper: Keeper, answer: Answer, broken: str | None)
             text=BROKEN_TOOL,
             reason="tool",
             error=f"A tool failed, and no answer was given. {broken}",
-            history=dump(with_opening([*answer.messages, *entry("assistant", BROKEN_TOOL)], opened.opening)),
+            history=dump(with_opening([*answer.messages, *entry("assistant", BROKEN_TOOL)], opened.text)),
             model=answer.model,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
@@ -205,7 +224,7 @@ def _thought(opened: Opened, keeper: Keeper, answer: Answer, broken: str | None)
         outcome=outcome,
         text=text,
         reason="quiet" if silent else (None if text else "empty"),
-        history=dump(with_opening(remembered, opened.opening)),
+        history=dump(with_opening(remembered, opened.text)),
         model=answer.model,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,

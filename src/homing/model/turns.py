@@ -103,7 +103,7 @@ def choose_head(person: Inbound | None, machine: Inbound | None, now: datetime) 
 
 
 def may_inject(inbound: Inbound, turn: Turn) -> bool:
-    """Rule 2: only a person's message, only into a person's turn that answers to the same address.
+    """Rule 2: only a person's message, only into a turn of the same person that answers to the same address.
 
     A turn that is to stop answers nothing more: what is said then is the next turn.
     """
@@ -113,5 +113,6 @@ def may_inject(inbound: Inbound, turn: Turn) -> bool:
         and turn.source == "person"
         and turn.cancel_requested_at is None
         and inbound.session_id == turn.session_id
+        and inbound.sender_id == turn.sender_id
         and inbound.address == turn.address
     )

@@ -1,6 +1,6 @@
 """Messages read back: pages for people, history for models, changes for streams."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -56,7 +56,8 @@ class Told:
 
     n: int
     history: str | None
-    message: Message | None
+    messages: Sequence[Message]
+    """What came into the turn, in order: notes, the opening, what was injected; or that one message."""
 
 
 def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None = None) -> list[Told]:
@@ -71,32 +72,33 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
             )
         )[0][0]
         after_n = max(after_n, last or 0)
+    # Numbers count in each chat by themselves: in a shared lane a note's may be the opening's as well.
+    opens = sa.and_(t.message.c.session_id == t.turn.c.session_id, t.message.c.seq == t.turn.c.opening_seq)
     rows = tx.rows(
-        r.messages.add_columns(t.turn.c.history)
+        r.messages.add_columns(sa.case((opens, t.turn.c.history)).label("history"))
         .outerjoin(t.turn, t.turn.c.id == t.message.c.turn_id)
         .where(
             t.message.c.lane_id == lane_id,
             t.message.c.n > after_n,
             ~t.message.c.folded,
-            # Of a turn only its opening stands for the whole; what no turn wrote stands for itself. That there was
-            # nothing to report is no part of the conversation.
-            sa.or_(
-                t.message.c.turn_id.is_(None),
-                # Numbers count in each chat by themselves: in a shared lane a note's may be the opening's as well.
-                sa.and_(t.message.c.session_id == t.turn.c.session_id, t.message.c.seq == t.turn.c.opening_seq),
-            ),
+            # A turn's history holds all its answers; what no turn wrote stands for itself. That there was nothing to
+            # report is no part of the conversation.
+            sa.or_(t.message.c.turn_id.is_(None), t.message.c.role == "user"),
             t.message.c.kind != "status",
         )
         .order_by(t.message.c.n.desc())
         .limit(limit)
     )
+    of_turn: dict[str, list[Message]] = {}
     found: list[Told] = []
     for row in reversed(rows):
         message = r.message_of(row)
-        if message.turn_id is None:
-            found.append(Told(n=message.n, history=None, message=message))
-        elif row.history is not None:
-            found.append(Told(n=message.n, history=row.history, message=None))
+        came = [message] if message.turn_id is None else of_turn.setdefault(message.turn_id, [])
+        if message.turn_id is not None:
+            came.append(message)
+        if message.turn_id is None or row.history is not None:
+            # Of a turn only its opening is told; what else came into it is found there.
+            found.append(Told(n=message.n, history=row.history, messages=came))
     return found
 
 

@@ -244,6 +244,7 @@ class Task:
     last_status: str | None
     last_run_at: datetime | None
     last_error: str | None
+    system: bool
 
 
 _TASKS = Fetch(
@@ -252,6 +253,7 @@ _TASKS = Fetch(
         t.run.c.missed_count, t.run.c.revision, t.job.c.tz, t.job.c.name, t.job.c.message, t.job.c.context,
         t.job.c.model, t.job.c.thinking, t.job.c.timeout_seconds, t.job.c.quiet, t.job.c.may_schedule,
         t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error,
+        (t.job.c.kind == "system").label("system"),
     )
     .join(t.job, t.job.c.id == t.run.c.job_id)
     .where(spelling.among(t.run.c.id))

@@ -6,6 +6,7 @@ import pytest
 
 from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
+from homing.agent.frames import frame
 from homing.model.errors import Conflict
 from homing.model.jobs import Job
 from homing.operations.job_changes import disable_job
@@ -19,6 +20,8 @@ from homing.testing import tool_call
 from support.ledger import CHAT
 
 DOOR = {"kind": "system_event", "message": "The door was opened."}
+EVENT = frame("event.message", "The door was opened.", name="The door was opened.")
+ASKS = "Tell the user what matters in it, and act on it where they asked you to."
 
 
 def add_event(home: Home, **given: Any) -> str:
@@ -40,7 +43,7 @@ async def test_an_event_that_wakes_starts_a_turn_with_its_text(home: Home) -> No
     assert (opening.role, opening.kind, opening.text) == ("user", "note", "The door was opened.")
     assert opening.meta["cron_job_id"] == job_id
     assert closing.role == "assistant"
-    assert home.call()[-1].text == "The door was opened."
+    assert home.call()[-1].text.endswith(f"inserted an event into this conversation. {ASKS}\n\n{EVENT}")
 
 
 async def test_without_a_heartbeat_next_heartbeat_behaves_as_now(home: Home) -> None:
@@ -72,12 +75,31 @@ async def test_the_next_turn_takes_an_event_along_before_the_heartbeat_does(make
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     await home.say("Anything new?")
-    assert home.call()[-1].text == "The door was opened.\n\nAnything new?"
+    assert home.call()[-1].text == f"{EVENT}\n\nAnything new?"
     home.pass_time(minutes=30)
     await home.settle()
     # Nothing waits any more, so nobody is asked.
     assert len(home.model.seen) == 1
     assert home.ends(heartbeat(home).id) == [("skipped", "gate")]
+
+
+@pytest.mark.parametrize("model", ["scripted", "offline"])
+async def test_the_heartbeats_own_prompt_never_shows_in_the_chat(make_home: MakeHome, model: str) -> None:
+    home = make_home(heartbeat_minutes=30, model=model)
+    home.model.otherwise("The door is open.")
+    add_event(home, wake="next_heartbeat")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    home.pass_time(minutes=30)
+    await home.settle()
+    note, opening, closing = home.shown()
+    assert (note.text, opening.text) == ("The door was opened.", "Scheduled cron job triggered: heartbeat")
+    assert "door" in closing.text
+    assert not any("Look at what" in message.text for message in home.shown())
+    if model == "scripted":
+        assert home.call()[-1].text.startswith(f"{EVENT}\n\nThis is the heartbeat of this conversation.")
+        await home.say("And now?")
+        assert home.call()[1].text == f"{EVENT}\n\nScheduled cron job triggered: heartbeat"
 
 
 async def test_a_heartbeat_with_nothing_laid_in_asks_no_model_and_is_one_row(make_home: MakeHome) -> None:
@@ -143,7 +165,7 @@ async def test_what_was_laid_in_stays_part_of_the_conversation_although_there_wa
     await home.settle()
     assert [message.kind for message in home.shown()] == ["note", "status"]
     await home.say("Was the door opened?")
-    assert [m.text for m in home.call()[1:]] == ["The door was opened.", "Was the door opened?"]
+    assert [m.text for m in home.call()[1:]] == [EVENT, "Was the door opened?"]
 
 
 async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselves(make_home: MakeHome) -> None:
@@ -158,7 +180,7 @@ async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselv
     home.pass_time(minutes=30)
     await home.settle()
     # The one laid in before is taken along.
-    assert home.call()[-1].text == "The door was opened.\n\nThe door was opened."
+    assert home.call()[-1].text.count(EVENT) == 2
 
 
 async def test_switched_off_an_event_wakes_by_itself_although_the_heartbeat_has_not_ended_yet(
@@ -172,7 +194,7 @@ async def test_switched_off_an_event_wakes_by_itself_although_the_heartbeat_has_
     home.pass_time(hours=1)
     await home.settle()
     assert heartbeat(home).next_run_at is not None
-    assert home.call()[-1].text == "The door was opened.\n\nThe door was opened."
+    assert home.call()[-1].text.count(EVENT) == 2
 
 
 async def test_a_system_job_is_listed_to_nobody_blocks_nothing_and_is_not_edited_by_accident(

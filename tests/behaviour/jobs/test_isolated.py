@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from behaviour.jobs.homes import Home
+from homing.agent.frames import frame
 from homing.operations.memories import add_memory
 from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
@@ -104,7 +105,8 @@ async def test_without_continuing_the_report_is_laid_in_and_the_next_turn_sees_i
     assert home.ledger.count(t.outbound, t.outbound.c.session_id == home.ledger.session().id) == 1
     assert len(home.model.seen) == 1
     await home.say("Anything?")
-    assert [m.text for m in wire_messages(home.model.seen[-1])] == [FOUND, "Anything?"]
+    report = frame("report.message", FOUND, name="fruit watch")
+    assert [m.text for m in wire_messages(home.model.seen[-1])] == [report, "Anything?"]
 
 
 async def test_a_report_waits_for_idle_holds_no_slot_and_is_replaced_by_the_newer_with_a_count(home: Home) -> None:

@@ -5,6 +5,7 @@ import re
 from datetime import timedelta
 
 from behaviour.jobs.homes import Home
+from homing.agent.frames import frame
 from homing.operations.memories import add_memory
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
@@ -68,7 +69,8 @@ async def test_the_next_turn_sees_a_reminder_in_its_history(home: Home) -> None:
     await home.settle()
     await home.say("I did")
     said = [(m.role, m.text) for m in wire_messages(home.model.seen[-1])]
-    assert said == [("assistant", "Drink some water."), ("user", "I did")]
+    reminder = frame("reminder.message", "Drink some water.", name="Drink some water.")
+    assert said == [("user", reminder), ("user", "I did")]
 
 
 async def test_a_one_shot_reminder_is_done_and_a_repeating_one_goes_on(home: Home) -> None:

@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 
+from homing.agent.frames import frame
 from homing.agent.journal import Tool, ToolCall
 from homing.engine.keeper import Keeper
 from homing.engine.lane import work_lane
@@ -172,7 +173,7 @@ async def test_notes_and_what_was_said_meanwhile_are_remembered_after_a_take_ove
     room.ledger.say("and then?")
     await room.work()
     users = [message.text for message in wire_messages(room.model.seen[-1]) if message.role == "user"]
-    assert users == ["The mail could not be delivered.\n\nhello", "and then?"]
+    assert users == [f"{frame('note.message', 'The mail could not be delivered.')}\n\nhello", "and then?"]
 
 
 async def test_a_turn_that_fails_is_remembered_with_all_that_was_done_and_said(room: Room) -> None:

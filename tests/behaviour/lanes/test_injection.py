@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from homing.agent.frames import frame
 from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
 from support.deeds import arguments, make_tools, open_gate
@@ -39,7 +40,7 @@ async def thinking(room: Room, folder: Path, **say: str) -> AsyncIterator[None]:
 async def test_what_a_person_says_meanwhile_is_seen_by_the_next_model_call_of_the_same_turn(
     room: Room, tmp_path: Path
 ) -> None:
-    async with thinking(room, tmp_path):
+    async with thinking(room, tmp_path, sender_id="ann"):
         inbound_id = room.ledger.say("and another", sender_id="ann")
     assert [shown(room, 0), shown(room, 1)] == [["one thing"], ["one thing", "and another"]]
     turn = room.ledger.turn()
@@ -156,7 +157,7 @@ async def test_a_note_wakes_nobody_and_is_taken_along_by_the_next_turn(room: Roo
     assert await room.runner().step() is False
     room.ledger.say("hello")
     await drain(room)
-    assert shown(room, 0) == ["The mail could not be delivered.\n\nhello"]
+    assert shown(room, 0) == [f"{frame('note.message', 'The mail could not be delivered.')}\n\nhello"]
     [note, opening, _] = room.ledger.messages()
     assert (note.kind, note.role, note.meta["source"]) == ("note", "user", "system")
     assert note.turn_id == opening.turn_id == room.ledger.turn().id
@@ -185,4 +186,4 @@ async def check_next(room: Room, text: str) -> None:
     assert (opening.text, opening.turn_id) == (text, second.id)
     assert first.closing_seq is not None
     assert opening.seq > first.closing_seq
-    assert shown(room, 2)[-1] == text
+    assert text in shown(room, 2)[-1]

@@ -1,5 +1,6 @@
 """What no longer fits is folded into a running summary; nobody pays for it twice, and nothing is lost unsaid."""
 
+from homing.agent.frames import frame
 from homing.agent.history import OFFLINE_SUMMARY, SUMMARY_INSTRUCTIONS
 from homing.engine import thinking
 from homing.model.messages import NewMessage
@@ -36,7 +37,9 @@ async def test_older_turns_are_folded_into_a_summary_made_by_the_model(room: Roo
     await talk(room, "four")
     # Half of what fits stays as it was said.
     assert names(room) == ["three", "four"]
-    assert "Earlier in this conversation:\nThey said one." in (room.model.infos[-1].instructions or "")
+    assert f"Earlier in this conversation:\n{frame('summary.earlier', 'They said one.')}" in (
+        room.model.infos[-1].instructions or ""
+    )
     [given] = summaries(room)
     assert "User: one apple" in given
     assert "User: two apple" in given
@@ -51,7 +54,7 @@ async def test_the_summary_runs_on_and_is_not_made_again_for_what_it_holds(room:
     assert len(summaries(room)) == 1
     assert names(room) == ["three", "four", "five"]
     await talk(room, "six")
-    assert "Earlier summary:\nThey said one and two." in summaries(room)[1]
+    assert f"Earlier summary:\n{frame('summary.earlier', 'They said one and two.')}" in summaries(room)[1]
     assert "User: three apple" in summaries(room)[1]
     assert "User: two apple" not in summaries(room)[1]
     assert names(room) == ["five", "six"]
@@ -111,8 +114,8 @@ async def test_a_stretch_of_very_many_small_turns_is_folded_as_well(room: Room) 
     room.ledger.say("and now?")
     await room.work()
     [given] = summaries(room)
-    assert "User: small 0\n" in given
-    assert names(room)[0] == "small"
+    assert frame("note.message", "small 0") in given
+    assert names(room)[0] == "[data"
     assert len(names(room)) == thinking.HISTORY_STRETCHES // 2 + 1
     assert "They said small things." in (room.model.infos[-1].instructions or "")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homing.agent.frames import TEMPLATES, clean_name, frame, map_frames, without_frames
+from homing.agent.frames import TEMPLATES, clean_name, cut_frame, frame, split_frames
 
 
 def test_a_frame_names_its_source_and_says_that_it_is_data() -> None:
@@ -31,18 +31,18 @@ def test_no_content_can_end_its_frame(before: str, after: str) -> None:
     mark = shown.removeprefix("[data ")[:12]
     assert mark not in text
     assert shown.endswith(f"\n{text}\n[end of data {mark}]")
-    assert without_frames(shown) == ""
+    assert split_frames(shown) == ([shown], "")
 
 
 def test_only_what_stands_outside_of_the_frames_was_said_by_a_person() -> None:
-    shown = f"{frame('event.message', 'I like pears', name='fruit')}\n\nI like apples"
-    assert without_frames(shown) == "I like apples"
+    event = frame("event.message", "I like pears", name="fruit")
+    assert split_frames(f"{event}\n\nI like apples") == ([event], "I like apples")
 
 
 def test_content_can_be_cut_without_cutting_the_frame() -> None:
     shown = frame("hook.message", "x" * 100, name="deploy")
-    cut = map_frames(f"{shown}\n\nhello", lambda content: content[:3])
-    assert re.fullmatch(r"\[data (\w+) from .*\]\nxxx\n\[end of data \1\]\n\nhello", cut)
+    cut = cut_frame(shown, lambda content: content[:3])
+    assert re.fullmatch(r"\[data (\w+) from .*\]\nxxx\n\[end of data \1\]", cut)
 
 
 @pytest.mark.parametrize(

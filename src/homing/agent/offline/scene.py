@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 
+from homing.agent.frames import TRIGGERED, split_frames
+
 SCHEDULERS = ("schedule_task", "cron")
-SCHEDULED_OPENING = re.compile(r"\AScheduled cron job triggered: [^\n]*\n\n(?P<message>.+)\Z", re.DOTALL)
+SCHEDULED_OPENING = re.compile(rf"\A{TRIGGERED}[^\n]*\n\n(?P<message>.+)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,9 @@ class Scene:
 
     @property
     def said(self) -> list[str]:
-        """What people said before this turn, oldest first."""
-        return [past.text for past in self.past if past.text]
+        """What people said before this turn, oldest first. What came from elsewhere is none of it."""
+        said = (split_frames(past.text)[1] for past in self.past)
+        return [text for text in said if text and not text.startswith(TRIGGERED)]
 
     def scheduling(self) -> list[tuple[Call, Result]]:
         """Give the earlier calls of the scheduling tool that succeeded, newest first."""

@@ -1,0 +1,115 @@
+"""Who speaks: how each message of a conversation is shown to a model (rule 34).
+
+A person's words stay bare, with the sender's name in front where several people write. Everything else is framed as
+data of its source. It is decided from the message's row each time history is read, so rows of any age are shown alike.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from homing.agent.frames import TRIGGERED, clean_name, frame
+from homing.model.messages import Message, NewMessage
+from homing.model.people import User
+from homing.model.sessions import Session
+
+AnyMessage = Message | NewMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Company:
+    """The people of a session, as far as a model must tell them apart."""
+
+    several: bool
+    user_id: str
+    user_name: str
+
+    def name(self, sender_id: str) -> str:
+        return clean_name(self.user_name if sender_id == self.user_id else sender_id)
+
+    def asked_by(self, sender_id: object) -> str | None:
+        """Name who asked for an automation, unless it goes without saying."""
+        if not isinstance(sender_id, str) or (sender_id == self.user_id and not self.several):
+            return None
+        return self.name(sender_id)
+
+
+def company_of(session: Session, user: User | None) -> Company:
+    """Say who writes in a session. The user's row is needed only where several people do."""
+    return Company(
+        several=session.several, user_id=session.user_id, user_name=user.name if user is not None else session.user_id
+    )
+
+
+def words(text: str, sender_id: object, company: Company) -> str:
+    """Show what a person said."""
+    if not company.several or not isinstance(sender_id, str):
+        return text
+    # Indented, so that no line inside a message can pass for another person's.
+    return f"{company.name(sender_id)}: {text.replace(chr(10), chr(10) + '  ')}"
+
+
+def shown(message: AnyMessage, company: Company) -> tuple[Literal["user", "assistant"], str]:
+    """Say in which role a model sees a message, and as what text."""
+    match message.kind:
+        case "chat" if message.role == "user":
+            return "user", words(message.text, message.meta.get("sender_id"), company)
+        case "scheduled" if message.role == "user":
+            return "user", _triggered(message, company)
+        case "chat" | "scheduled":
+            return message.role, message.text
+        case "report":
+            return "user", frame("report.message", message.text, name=_job_name(message))
+        case "reminder":
+            return "user", frame("reminder.message", message.text, name=_job_name(message))
+        case "status":
+            return "user", frame("status.line", message.text, name=_job_name(message))
+        case "note" if is_hook(message):
+            return "user", frame("hook.message", message.text, name=hook_name(message))
+        case "note" if is_event(message):
+            return "user", frame("event.message", message.text, name=_job_name(message))
+        case "note" if message.meta.get("source") == "agent":
+            return "user", frame("agent.message", message.text)
+        case "note":
+            return "user", frame("note.message", message.text)
+
+
+def _triggered(message: AnyMessage, company: Company) -> str:
+    """Rule 25's opening, with names that are safe in a prompt."""
+    raw = str(message.meta.get("cron_job_name") or "")
+    task = message.text.removeprefix(TRIGGERED + raw)
+    sender = company.asked_by(message.meta.get("sender_id"))
+    asked = f" (asked for by {sender})" if sender else ""
+    return f"{TRIGGERED}{_job_name(message)}{asked}{task}"
+
+
+def outside_source(message: AnyMessage) -> str | None:
+    """Name in words where a message came from, if what it says is neither a person's nor our own."""
+    match message.kind:
+        case "note" if is_hook(message):
+            return f"hook {hook_name(message)}"
+        case "note" if is_event(message):
+            return f"event {_job_name(message)}"
+        case "report":
+            return f"report {_job_name(message)}"
+        case "scheduled":
+            return f"job {_job_name(message)}"
+        case "note" if message.meta.get("source") == "agent":
+            return "agent"
+        case _:
+            return None
+
+
+def is_hook(message: AnyMessage) -> bool:
+    return message.meta.get("source") == "hook"
+
+
+def is_event(message: AnyMessage) -> bool:
+    return message.role == "user" and "cron_job_id" in message.meta
+
+
+def hook_name(message: AnyMessage) -> str:
+    return clean_name(str(message.meta.get("hook_name") or message.meta.get("hook_id") or ""))
+
+
+def _job_name(message: AnyMessage) -> str:
+    return clean_name(str(message.meta.get("cron_job_name") or ""))
