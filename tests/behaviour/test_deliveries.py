@@ -523,7 +523,7 @@ async def test_with_a_unified_session_the_note_waits_in_the_users_lane(office: O
     office.owe("It is nine.", "pigeon:roof")
     house = replace(office.world.house, settings=replace(office.world.settings, unified_session=True))
     await Courier(office.world.store, house, {"pigeon": channel}).step()
-    lane = office.world.write(lambda tx: sessions.find(tx, f"unified:{OWNER}"))
+    lane = office.world.write(lambda tx: sessions.find(tx, f"unified:{OWNER}", user_id=OWNER))
     assert lane is not None
     waiting = office.world.write(lambda tx: inbounds.waiting(tx, lane.id, 20))
     assert [(inbound.line, inbound.session_id) for inbound in waiting] == [("note", office.session.id)]

@@ -94,7 +94,7 @@ async def test_fifty_listeners_see_every_message_once_and_in_order_through_two_r
     world: World, postgres: str, tmp_path: Path
 ) -> None:
     job = add(world)
-    session_id = world.write(lambda tx: sessions.find(tx, KEY))
+    session_id = world.write(lambda tx: sessions.find(tx, KEY, user_id=OWNER))
     assert session_id is not None
     written = 0
     enough = [asyncio.Event(), asyncio.Event()]

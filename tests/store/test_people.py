@@ -155,12 +155,12 @@ def test_a_key_begins_anew_after_its_session_was_deleted(store: Store) -> None:
     def work(tx: Tx) -> None:
         first = add_session(tx)
         assert sessions.add(tx, key="web:a", user_id=OWNER, agent_id="main") is None
-        assert sessions.find(tx, "web:a") == first
+        assert sessions.find(tx, "web:a", user_id=OWNER) == first
         assert sessions.addresses(tx, [first.id]) == {first.id: ["web:a"]}
         sessions.set_addresses(tx, first.id, ["web:a", "webhook:wh_1"])
         assert sessions.delete(tx, first.id)
         assert not sessions.delete(tx, first.id)
-        assert sessions.find(tx, "web:a") is None
+        assert sessions.find(tx, "web:a", user_id=OWNER) is None
         second = add_session(tx)
         assert second.id != first.id
         assert sessions.addresses(tx, [first.id, second.id]) == {
@@ -169,8 +169,26 @@ def test_a_key_begins_anew_after_its_session_was_deleted(store: Store) -> None:
         made = sessions.make_missing(
             tx, [{"key": key, "user_id": OWNER, "agent_id": "main"} for key in ("web:a", "web:new")]
         )
-        assert made["web:a"] == second.id
-        assert sessions.get(tx, made["web:new"]).key == "web:new"
+        assert made[OWNER, "web:a"] == second.id
+        assert sessions.get(tx, made[OWNER, "web:new"]).key == "web:new"
+
+    store.write_now(work)
+
+
+def test_a_key_is_unique_for_each_user(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        people.add_user(tx, "ann", role="user")
+        mine, theirs = add_session(tx), add_session(tx, user_id="ann")
+        assert sessions.add(tx, key="web:a", user_id="ann", agent_id="main") is None
+        assert sessions.find(tx, "web:a", user_id=OWNER) == mine
+        assert sessions.find(tx, "web:a", user_id="ann") == theirs
+        wanted = [{"key": "web:a", "user_id": user_id, "agent_id": "main"} for user_id in ("ann", OWNER)]
+        assert sessions.make_missing(tx, wanted) == {("ann", "web:a"): theirs.id, (OWNER, "web:a"): mine.id}
+        # A conversation that is only named like another user's shared lane is not that lane.
+        named = add_session(tx, f"unified:{OWNER}", user_id="ann")
+        assert sessions.unified_of(tx, [OWNER, "ann"]) == set()
+        lanes = sessions.make_missing(tx, [{"key": f"unified:{OWNER}", "user_id": OWNER, "agent_id": "main"}])
+        assert named.id != lanes[OWNER, f"unified:{OWNER}"]
 
     store.write_now(work)
 

@@ -24,7 +24,7 @@ def session(world: World, key: str = "web:abc", user_id: str = OWNER) -> int:
     """Make a session if it is not there; return its id."""
 
     def work(tx: Tx) -> int:
-        made = sessions.find(tx, key) or sessions.add(tx, key=key, user_id=user_id, agent_id="main")
+        made = sessions.find(tx, key, user_id=user_id) or sessions.add(tx, key=key, user_id=user_id, agent_id="main")
         assert made is not None
         return made.id
 

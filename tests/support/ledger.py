@@ -36,12 +36,14 @@ class Ledger:
     def write(self, work: Callable[[Tx], T]) -> T:
         return self.store.write_now(work)
 
-    def session(self, key: str = CHAT, *, user_id: str = OWNER) -> Session:
-        """Find a session, or make it, with its user."""
+    def session(self, key: str = CHAT, *, user_id: str | None = None) -> Session:
+        """Find a session, or make it, with its user; unnamed, the one who has this key already, else the owner."""
 
         def work(tx: Tx) -> Session:
-            people.add_user(tx, user_id, role="user")
-            found = sessions.find(tx, key) or sessions.add(tx, key=key, user_id=user_id, agent_id="main")
+            has = sa.select(t.session.c.user_id).where(t.session.c.key == key, t.session.c.deleted_at.is_(None))
+            whose = user_id or next((name for (name,) in tx.rows(has)), OWNER)
+            people.add_user(tx, whose, role="user")
+            found = sessions.find(tx, key, user_id=whose) or sessions.add(tx, key=key, user_id=whose, agent_id="main")
             assert found is not None
             return found
 

@@ -81,7 +81,7 @@ def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str
     """Write a message that is owed to addresses; return the deliveries' ids."""
 
     def work(tx: Tx) -> list[str]:
-        session = sessions.find(tx, key)
+        session = sessions.find(tx, key, user_id=OWNER)
         assert session is not None
         sessions.lock(tx, [session.id])
         note = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=text)

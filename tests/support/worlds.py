@@ -75,7 +75,7 @@ class World:
         """Open a turn in a session as a worker would: a person's, or that of a job run by hand."""
 
         def work(tx: Tx) -> str:
-            session = sessions.find(tx, key)
+            session = sessions.find(tx, key, user_id=OWNER)
             assert session is not None
             if job_id is None:
                 person = NewInbound(

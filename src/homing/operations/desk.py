@@ -40,8 +40,8 @@ class Desk:
 
     def session(self, key: str) -> Session:
         """Find the caller's own session, or say that there is none. A shared lane is nobody's conversation."""
-        session = sessions.find(self.tx, key)
-        if session is None or session.user_id != self.caller.user_id or key.startswith(UNIFIED):
+        session = sessions.find(self.tx, key, user_id=self.caller.user_id)
+        if session is None or key.startswith(UNIFIED):
             raise NotFound(f"There is no session {key}. List yours with list_sessions.")
         return session
 
@@ -77,4 +77,4 @@ def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
         {"key": unified_key(user_id), "user_id": user_id, "agent_id": agents[user_id]} for user_id in sorted(agents)
     ]
     ids = sessions.make_missing(tx, wanted)
-    return {user_id: ids[unified_key(user_id)] for user_id in agents}
+    return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}

@@ -97,7 +97,7 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Se
             for run, f in alone.items()
         ],
     )  # fmt: skip
-    return {run: ids[key] for run, key in keys.items()}
+    return {run: ids[alone[run].job.user_id, key] for run, key in keys.items()}
 
 
 def _lane(firing: Firing, own: Mapping[str, int], shared: Mapping[str, int]) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from homing.model.bounds import check_bounds
-from homing.model.errors import Conflict, Invalid, NotFound, Refused
+from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
 from homing.model.sessions import UNIFIED, Session, check_key
 from homing.operations.definition import When, check_pairing, plain_columns, time_columns, timing_of
@@ -68,9 +68,7 @@ def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
     key = check_key(draft.session_key or f"cron:{draft.id}")
     if key.startswith(UNIFIED):
         raise Invalid(f"Its session {key} is a shared lane and no chat. Give it the session_key of the chat it is for.")
-    known = sessions.find(desk.tx, key)
-    if known is not None and known.user_id != desk.caller.user_id:
-        raise NotFound(f"Its session {key} belongs to somebody else here.")
+    known = sessions.find(desk.tx, key, user_id=desk.caller.user_id)
     ask = read(AddJob, {**draft.fields, "session_key": key})
     if known is not None and ask.dedupe_key and jobs.by_dedupe_key(desk.tx, known.id, ask.dedupe_key) is not None:
         raise Invalid(f"Its session has an automation with its dedupe_key {ask.dedupe_key!r} already.")

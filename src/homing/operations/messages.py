@@ -66,11 +66,8 @@ def _will(desk: Desk, lane_id: int, inbound_id: str, *, waits: bool) -> Literal[
 def _session(desk: Desk, key: str) -> Session:
     if channel_of(key) == "unified":
         raise NotFound(f"There is no session {key}. List yours with list_sessions.")
-    return (
-        (sessions.find(desk.tx, key) and desk.session(key))
-        or make_session(desk, key, field="session_key")
-        or desk.session(key)
-    )
+    known = sessions.find(desk.tx, key, user_id=desk.caller.user_id)
+    return known or make_session(desk, key, field="session_key") or desk.session(key)
 
 
 def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:

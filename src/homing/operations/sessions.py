@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from homing.model.errors import Conflict, Invalid, NotFound
+from homing.model.errors import Conflict, Invalid
 from homing.model.ids import new_id
 from homing.model.runs import epoch_us, from_epoch_us
 from homing.model.schedules import check_zone
@@ -38,7 +38,7 @@ def make_session(
     timezone: str | None = None,
     field: str = "key",
 ) -> Session | None:
-    """Make a session for the caller; None when it is theirs already. A key has one owner."""
+    """Make a session for the caller; None when they have one of that key already."""
     check_key(key)
     if channel_of(key) not in HTTP_CHANNELS and desk.caller.door != "import":
         raise Invalid(
@@ -46,16 +46,9 @@ def make_session(
             field=field,
             code="reserved_key",
         )
-    made = sessions.add(
+    return sessions.add(
         desk.tx, key=key, user_id=desk.caller.user_id, agent_id=agent_id, title=title, timezone=timezone
     )
-    if made is not None:
-        return made
-    known = sessions.find(desk.tx, key)
-    if known is None or known.user_id != desk.caller.user_id:
-        # Another's: it is not there for the caller, and cannot be made either.
-        raise NotFound(f"You have no session {key}, and this key cannot be used. Choose another.")
-    return None
 
 
 def check_agent(desk: Desk, agent_id: str | None) -> str:

@@ -92,6 +92,8 @@ class JobFilter:
     user_id: str | None
     agent_id: str | None = None
     session_id: int | None = None
+    session_key: str | None = None
+    """Of whichever user: several may have one of that key."""
     enabled: bool | None = None
     status: str | None = None
     q: str | None = None
@@ -140,6 +142,8 @@ def _filtered(wanted: JobFilter) -> list[sa.ColumnElement[bool]]:
         where.append(c.agent_id == wanted.agent_id)
     if wanted.session_id is not None:
         where.append(c.session_id == wanted.session_id)
+    if wanted.session_key is not None:
+        where.append(t.session.c.key == wanted.session_key)
     if wanted.enabled is not None:
         where.append(c.enabled == wanted.enabled)
     if wanted.status is not None:

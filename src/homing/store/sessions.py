@@ -120,9 +120,10 @@ def hear(tx: Tx, session: Session, sender_id: str) -> None:
     tx.run(sa.update(t.session).where(t.session.c.id == session.id).values(**change))
 
 
-def find(tx: Tx, key: str) -> Session | None:
-    """Find the living session of a key."""
-    rows = tx.rows(sa.select(*session_columns).where(t.session.c.key == key, t.session.c.deleted_at.is_(None)))
+def find(tx: Tx, key: str, *, user_id: str) -> Session | None:
+    """Find a user's living session by its key. Keys are names of one user: another's session of that key is unseen."""
+    c = t.session.c
+    rows = tx.rows(sa.select(*session_columns).where(c.key == key, c.user_id == user_id, c.deleted_at.is_(None)))
     return session_of(rows[0]) if rows else None
 
 
@@ -141,9 +142,8 @@ def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
 
 def unified_of(tx: Tx, user_ids: Collection[str]) -> set[int]:
     """Name the shared lanes of users, where they have one."""
-    keys = [unified_key(user_id) for user_id in user_ids]
-    rows = tx.rows(sa.select(t.session.c.id).where(t.session.c.key.in_(keys), t.session.c.deleted_at.is_(None)))
-    return {session_id for (session_id,) in rows}
+    lanes = _ids_of(tx, [unified_key(user_id) for user_id in user_ids])
+    return {session_id for (user_id, key), session_id in lanes.items() if key == unified_key(user_id)}
 
 
 def add(
@@ -157,7 +157,7 @@ def add(
     parent_id: int | None = None,
     addresses: Collection[str] | None = None,
 ) -> Session | None:
-    """Make a session with its own address; None when somebody else just took the key."""
+    """Make a session with its own address; None when the user has one of that key already."""
     now = tx.now()
     values = {
         "key": key, "user_id": user_id, "agent_id": agent_id, "title": title, "timezone": timezone,
@@ -176,15 +176,15 @@ def add(
     return session
 
 
-def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[str, int]:
-    """Make those sessions whose key is not there yet, without an address; return the id of each key."""
+def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], int]:
+    """Make those sessions that their user does not have yet, without an address; return the id of each user and key."""
     keys = [str(values["key"]) for values in wanted]
     known = _ids_of(tx, keys)
     now = tx.now()
     rows = [
         {**values, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1, "summary_until": 0}
         for values in wanted
-        if values["key"] not in known
+        if (values["user_id"], values["key"]) not in known
     ]
     if rows:
         tx.rows(insert_new(tx, t.session).returning(t.session.c.id), rows)
@@ -193,12 +193,12 @@ def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[str, in
     return known
 
 
-def _ids_of(tx: Tx, keys: Collection[str]) -> dict[str, int]:
+def _ids_of(tx: Tx, keys: Collection[str]) -> dict[tuple[str, str], int]:
     if not keys:
         return {}
     c = t.session.c
-    rows = tx.rows(sa.select(c.key, c.id).where(c.key.in_(list(keys)), c.deleted_at.is_(None)))
-    return dict(rows)
+    rows = tx.rows(sa.select(c.user_id, c.key, c.id).where(c.key.in_(list(keys)), c.deleted_at.is_(None)))
+    return {(user_id, key): session_id for user_id, key, session_id in rows}
 
 
 _ADDRESSES = Fetch(

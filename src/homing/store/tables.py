@@ -157,7 +157,8 @@ session = sa.Table(
     _instant("created_at", nullable=False),
     _instant("updated_at", nullable=False),
     _instant("deleted_at"),
-    sa.Index("ux_session_key", "key", unique=True, sqlite_where=sa.text("deleted_at is null"),
+    # A key is a name of one user: two users may have conversations of the same key.
+    sa.Index("ux_session_key", "key", "user_id", unique=True, sqlite_where=sa.text("deleted_at is null"),
              postgresql_where=sa.text("deleted_at is null")),
     sa.Index("ix_session_user", "user_id", "updated_at"),
 )  # fmt: skip

@@ -42,7 +42,7 @@ async def test_the_reply_is_word_for_word_that_of_the_agents_tool(doors: Doors) 
     listed = await doors.call("schedule_task", {"session_key": "web:abc", "action": "list"})
 
     def by_agent(tx: Tx) -> str:
-        home = sessions.find(tx, "web:abc")
+        home = sessions.find(tx, "web:abc", user_id=OWNER)
         assert home is not None
         return schedule_task(world.desk(tx), home, {"action": "list"}).text
 

@@ -77,6 +77,8 @@ def test_a_stranger_reaches_nothing_of_another_user_by_any_operation(world: Worl
     before = world.write(snapshot)
     for operation in OPERATIONS:
         fields = operation.ask.model_fields
+        if operation.name == "send_message":
+            continue  # A key is a name of one user: this makes a conversation of the stranger's own.
         for named in set(names) & set(fields):
             required = {name for name, field in fields.items() if field.is_required()}
             filled = {name: value for name, value in FILLED.items() if name in fields and name != "text"}

@@ -21,7 +21,9 @@ def rows(world: World, table: sa.Table) -> list[Any]:
 
 
 def make_job(tx: Tx, name: str, **values: Any) -> DueJob:
-    session = sessions.find(tx, "web:abc") or sessions.add(tx, key="web:abc", user_id="default", agent_id="main")
+    session = sessions.find(tx, "web:abc", user_id="default") or sessions.add(
+        tx, key="web:abc", user_id="default", agent_id="main"
+    )
     assert session is not None
     due = tx.now()
     defaults = {
@@ -158,7 +160,7 @@ def test_an_isolated_run_stands_in_a_lane_of_its_own(world: World) -> None:
 
     job = world.write(work)
     key = f"cron:job_alone:{epoch_ms(job.next_run_at)}"
-    own = world.write(lambda tx: sessions.find(tx, key))
+    own = world.write(lambda tx: sessions.find(tx, key, user_id="default"))
     assert own is not None
     assert own.parent_id == job.session_id
     [inbound] = rows(world, t.inbound)
@@ -177,7 +179,7 @@ def test_with_a_unified_session_runs_of_all_chats_of_a_user_share_one_lane(world
         fire(tx, [firing(one), firing(two)], unified=True)
 
     world.write(work)
-    lane = world.write(lambda tx: sessions.find(tx, "unified:default"))
+    lane = world.write(lambda tx: sessions.find(tx, "unified:default", user_id="default"))
     assert lane is not None
     assert [i.lane_id for i in rows(world, t.inbound)] == [lane.id, lane.id]
     assert len({i.session_id for i in rows(world, t.inbound)}) == 2

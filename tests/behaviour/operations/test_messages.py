@@ -67,7 +67,7 @@ def test_with_a_unified_session_all_chats_stand_in_one_lane(world: World) -> Non
     unified = world.with_settings(unified_session=True)
     assert send(unified).will == "start"
     assert send(unified, session_key="web:other").will == "queue"
-    lane = world.write(lambda tx: sessions.find(tx, "unified:default"))
+    lane = world.write(lambda tx: sessions.find(tx, "unified:default", user_id="default"))
     assert lane is not None
     rows = world.write(lambda tx: tx.rows(sa.select(t.inbound.c.lane_id)))
     assert {lane_id for (lane_id,) in rows} == {lane.id}

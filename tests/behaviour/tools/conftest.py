@@ -17,7 +17,9 @@ def open_chat(world: World) -> MakeChat:
 
     def make(key: str = "web:fruit", *, user_id: str = OWNER, agent_id: str = "main", **acting: object) -> Chat:
         session = world.write(
-            lambda tx: sessions.find(tx, key) or sessions.add(tx, key=key, user_id=user_id, agent_id=agent_id)
+            lambda tx: (
+                sessions.find(tx, key, user_id=user_id) or sessions.add(tx, key=key, user_id=user_id, agent_id=agent_id)
+            )
         )
         assert session is not None
         return Chat(world=world, session=session, **acting)  # pyright: ignore[reportArgumentType]

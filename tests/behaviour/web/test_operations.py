@@ -137,7 +137,7 @@ async def test_a_cursor_of_one_list_is_refused_by_every_other(site: Site) -> Non
 
 
 def _say_twice(tx: Tx) -> None:
-    session = sessions.find(tx, "web:0")
+    session = sessions.find(tx, "web:0", user_id="default")
     assert session is not None
     said = NewMessage(session_id=session.id, lane_id=session.id, role="user", kind="chat", text="hello")
     sessions.lock(tx, {session.id})

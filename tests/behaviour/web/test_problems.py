@@ -167,13 +167,6 @@ async def test_a_title_of_blanks_is_none(site: Site) -> None:
     assert made.json()["title"] == "Fruit"
 
 
-async def test_anothers_key_is_refused_with_a_sentence_that_helps(site: Site) -> None:
-    session(site.world)
-    response = await site.stranger.post("/api/sessions", json={"key": "web:abc"})
-    assert response.status_code == 404
-    assert "Choose another" in problem(response)["detail"]
-
-
 async def test_a_page_that_cannot_be_is_refused(site: Site) -> None:
     for limit in ("0", "201", "many", "", "9" * 5000, "1.5", "-1"):
         response = await site.owner.get("/api/jobs", params={"limit": limit})

@@ -35,7 +35,7 @@ class Studio:
 
     def find(self, key: str = "web:abc") -> Session:
         session(self.world, key)
-        found = self.world.write(lambda tx: sessions.find(tx, key))
+        found = self.world.write(lambda tx: sessions.find(tx, key, user_id=OWNER))
         assert found is not None
         return found
 

@@ -145,3 +145,14 @@ def test_another_user_has_a_session_of_their_own(homing: Homing, server: str, mo
     monkeypatch.setenv("HOMING_TOKEN", token["token"])
     job = homing("cron", "add", "in 1 hour", "x", "--json").object
     assert (job["session_key"], job["user_id"]) == ("cli:anna", "anna")
+
+
+def test_a_user_who_took_cli_main_first_does_not_keep_the_owner_from_it(
+    homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = homing("tokens", "create", "--user", "anna", "--json").object
+    with monkeypatch.context() as as_anna:
+        as_anna.setenv("HOMING_TOKEN", token["token"])
+        assert homing("cron", "add", "in 1 hour", "x", "-s", "cli:main", "--json").object["user_id"] == "anna"
+    job = homing("cron", "add", "in 1 hour", "x", "--json").object
+    assert (job["session_key"], job["user_id"]) == ("cli:main", "default")
