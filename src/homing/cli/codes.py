@@ -1,6 +1,8 @@
 """Sign-in links: the code stands in the fragment, so that link previews cannot use it up."""
 
-from homing.cli.home import owner_token
+from homing.cli.home import home_id, known_token
+from homing.cli.house import token_refused
+from homing.cli.problems import failed
 from homing.model.people import OWNER, Caller
 from homing.operations.desk import Desk
 from homing.operations.people import create_code
@@ -9,13 +11,19 @@ from homing.wiring import Homing
 
 
 def sign_in_link(homing: Homing, base: str) -> str:
-    """Make a fresh sign-in link for the owner: ten minutes, once."""
-    owner = Caller(user_id=OWNER, role="admin", door="cli")
-    secret = owner_token(homing.settings)
+    """Make a fresh sign-in link for the owner: ten minutes, once. It ends with the owner's token of this home."""
+    settings = homing.settings
+    secret, home = known_token(settings), home_id(settings)
 
     def create(tx: Tx) -> str:
-        token = people.find_token(tx, secret)
-        # Revoking the owner's token ends every browser that came in by a link.
-        return create_code(Desk(tx=tx, caller=owner, house=homing.house), made_from=token.id if token else None)
+        known = people.look_up_secret(tx, secret) if secret is not None else None
+        if known is not None and not known.is_alive(tx.now()):
+            raise token_refused(settings, known)
+        # A server elsewhere may have let in the token that this home shares with it.
+        token = people.owner_token(tx, home) or (known if known is not None and known.owner is not None else None)
+        if token is None:
+            raise failed("This home has no owner's token yet.", hint="Start the server here: `homing up`.")
+        owner = Caller(user_id=OWNER, role="admin", door="cli", token_id=token.id, approve=token.approve)
+        return create_code(Desk(tx=tx, caller=owner, house=homing.house), made_from=token.id)
 
     return f"{base}/sign-in#code={homing.store.write_now(create)}"

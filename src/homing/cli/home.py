@@ -1,4 +1,4 @@
-"""The files in home by which processes find each other: the owner's token, and the running server.
+"""The files in home by which processes find each other: the home's id, the owner's token, and the running server.
 
 `server.json` is true while it is locked: a killed server's lock dies with it, so a stale address is never believed,
 and a token never sent to whoever took the port afterwards.
@@ -17,6 +17,7 @@ from homing.cli.problems import failed, refused
 from homing.settings import Settings
 
 ANNOUNCED = "server.json"
+ID = "id"
 
 
 def make_home(settings: Settings) -> Path:
@@ -35,6 +36,16 @@ def make_home(settings: Settings) -> Path:
     return home
 
 
+def home_id(settings: Settings) -> str:
+    """Tell the id of this home, made once: several homes may share a database, and each has an owner's token."""
+    path = make_home(settings) / ID
+    fresh = secrets.token_hex(8)
+    with suppress(FileExistsError):
+        _write_new(path, fresh)
+        return fresh
+    return path.read_text("utf-8").strip() or _replace(path, fresh)
+
+
 def known_token(settings: Settings) -> str | None:
     """Tell the token that commands send: the setting's, else the one in home."""
     if settings.token:
@@ -50,22 +61,35 @@ def owner_token(settings: Settings) -> str:
     if known:
         return known
     make_home(settings)
-    fresh = "hom_" + secrets.token_urlsafe(32)
+    fresh = new_token()
     try:
-        handle = os.open(settings.token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _write_new(settings.token_file, fresh)
     except FileExistsError:
         # Another process was first, or left an empty file.
         return known_token(settings) or _replace(settings.token_file, fresh)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(fresh + "\n")
     return fresh
 
 
-def _replace(path: Path, text: str) -> str:
-    path.unlink(missing_ok=True)
+def replace_token(settings: Settings) -> str:
+    """Put a fresh token in the place of the one in home, all at once; only its owner can read it."""
+    return _replace(make_home(settings) / settings.token_file.name, new_token())
+
+
+def new_token() -> str:
+    return "hom_" + secrets.token_urlsafe(32)
+
+
+def _write_new(path: Path, text: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text + "\n")
+
+
+def _replace(path: Path, text: str) -> str:
+    fresh = path.with_name(f".{path.name}-{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    _write_new(fresh, text)
+    fresh.replace(path)
     return text
 
 

@@ -1,24 +1,93 @@
-"""Opening the house for a command or a server: wired, its database up to date, its owner known."""
+"""Opening the house for a command or a server: wired, its database up to date, and who asks in it."""
 
-from homing.cli.home import owner_token
-from homing.cli.problems import refused
-from homing.model.people import OWNER
+import socket
+from collections.abc import Callable
+
+from homing.cli.home import home_id, known_token, owner_token, replace_token
+from homing.cli.problems import Problem, failed, refused
+from homing.model.people import OWNER, Caller, Door
+from homing.operations.people import recognise
 from homing.settings import Settings
 from homing.store import Tx, people
+from homing.store.people import FROM_ENVIRONMENT, Token
 from homing.wiring import Homing, prepare, wire
 
 
 def open_house(settings: Settings) -> Homing:
-    """Wire a Homing, bring its database up to date, and let its owner in."""
+    """Wire a Homing and bring its database up to date."""
     homing = wire(settings)
     prepare(homing)
-    token = owner_token(settings)
-
-    def admit(tx: Tx) -> None:
-        people.add_token(tx, user_id=OWNER, role="admin", kind="token", secret=token, expires_at=None)
-
-    homing.store.write_now(admit)
     return homing
+
+
+def admit_owner(homing: Homing) -> None:
+    """Let the owner in by this home's token, for a server; the token that the home had before ends.
+
+    One that was revoked stays refused: `sign_in_link` says so.
+    """
+    settings = homing.settings
+    secret, home = owner_token(settings), home_id(settings)
+    name = _source(settings)
+    homing.store.write_now(lambda tx: people.set_owner_token(tx, secret, home=home, name=name))
+
+
+def rotate_owner(homing: Homing) -> tuple[Token, int]:
+    """Give this home a new owner's token; tell it, and how many tokens and browsers ended with the old one.
+
+    The file comes first: after a kill in between, the next start lets the new token in and ends the old one.
+    """
+    settings, before = homing.settings, known_token(homing.settings)
+    home, name = home_id(settings), _source(settings)
+    fresh = replace_token(settings)
+
+    def work(tx: Tx) -> tuple[Token, int]:
+        # The file's token, if a server ever let it in; and the home's, should the file have been changed meanwhile.
+        old = [people.look_up_secret(tx, before) if before is not None else None, people.owner_token(tx, home)]
+        ended = sum(people.revoke_token(tx, token_id) for token_id in {token.id for token in old if token is not None})
+        return people.set_owner_token(tx, fresh, home=home, name=name), ended
+
+    return homing.store.write_now(work)
+
+
+def caller_here(homing: Homing, door: Door) -> Callable[[Tx], Caller]:
+    """Tell who asks on the database itself: the bearer of the token that commands send, else the owner of this home."""
+    settings = homing.settings
+    secret, home = known_token(settings), home_id(settings)
+
+    def find(tx: Tx) -> Caller:
+        known = people.look_up_secret(tx, secret) if secret is not None else None
+        if secret is not None and known is not None:
+            bearer = recognise(tx, secret, door)
+            if bearer is None:
+                raise token_refused(settings, known)
+            return bearer.caller
+        owner = people.owner_token(tx, home)
+        return Caller(
+            user_id=OWNER, role="admin", door=door, token_id=owner.id if owner is not None else None, approve=True
+        )
+
+    return find
+
+
+def token_refused(settings: Settings, token: Token) -> Problem:
+    """Say that this home's token lets nobody in any more, and what to do."""
+    when = token.revoked_at or token.expires_at
+    ended = f"{'was revoked' if token.revoked_at else 'ended'}{f' on {when:%Y-%m-%d %H:%M} UTC' if when else ''}"
+    if settings.token:
+        return failed(
+            f"The token in HOMING_TOKEN {ended}, and stays refused.",
+            code="unauthenticated",
+            hint="Set HOMING_TOKEN to a new long random text (or unset it), and start the server again.",
+        )
+    return failed(
+        f"The owner's token of this home ({settings.token_file}) {ended}, and stays refused.",
+        code="unauthenticated",
+        hint="Make a new one: `homing tokens rotate`.",
+    )
+
+
+def _source(settings: Settings) -> str:
+    return FROM_ENVIRONMENT if settings.token else f"token file on {socket.gethostname()}"
 
 
 def need_postgres(settings: Settings, command: str) -> None:

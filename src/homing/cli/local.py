@@ -9,11 +9,11 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from homing.cli.home import make_home, owner_token
+from homing.cli.home import make_home
 from homing.cli.logs import quiet_logs
 from homing.cli.problems import answered
 from homing.cli.server import Json
-from homing.model.errors import NotFound, Refused, Unauthenticated
+from homing.model.errors import NotFound, Refused
 from homing.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ class Local:
     alive = False
 
     def __init__(self, settings: Settings) -> None:
-        from homing.cli.house import open_house
+        from homing.cli.house import caller_here, open_house
 
         quiet_logs()
         make_home(settings)
         self._homing = open_house(settings)
-        self._token = owner_token(settings)
+        self._caller = caller_here(self._homing, "cli")
         self._loop = asyncio.Runner()
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Any:
@@ -65,12 +65,8 @@ class Local:
 
     def _operate(self, tx: "Tx", operation: "Operation", ask: Any) -> Any:
         from homing.operations import Desk
-        from homing.operations.people import recognise
 
-        known = recognise(tx, self._token, "cli")
-        if known is None:
-            raise Unauthenticated("This token is unknown, has ended or was revoked.")
-        answer = operation.function(Desk(tx=tx, caller=known.caller, house=self._homing.house), ask)
+        answer = operation.function(Desk(tx=tx, caller=self._caller(tx), house=self._homing.house), ask)
         return json.loads(answer.model_dump_json())
 
 

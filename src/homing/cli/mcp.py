@@ -57,14 +57,13 @@ def _find(settings: Settings) -> "Address | None":
 
 
 def _open(settings: Settings, *, every: bool) -> "tuple[Here, Homing]":
-    from homing.cli.house import open_house
+    from homing.cli.house import caller_here, open_house
     from homing.mcp.here import Here
-    from homing.model.people import OWNER, Caller
 
     try:
         make_home(settings)
         homing = open_house(settings)
+        caller = homing.store.write_now(caller_here(homing, "mcp"))
     except Problem as problem:
         raise NotReady(" ".join(filter(None, (problem.detail, problem.hint)))) from None
-    caller = Caller(user_id=OWNER, role="admin", door="mcp")
     return Here(store=homing.store, house=homing.house, caller=caller, every=every), homing

@@ -61,7 +61,8 @@ def answered(status: int, body: object) -> Problem:
 
 
 _HINTS = {
-    "unauthenticated": "Set HOMING_TOKEN to a token of this server (`homing tokens create` makes one).",
+    "unauthenticated": "Set HOMING_TOKEN to a token of this server (`homing tokens create` makes one). If the owner's"
+    " token was revoked, `homing tokens rotate` makes a new one.",
     "internal": "This is a bug of ours. The server's log says more under the same request id.",
 }
 
@@ -79,6 +80,7 @@ _COMMANDS = {
     "list_runs": "cron runs ID",
     "list_sessions": "sessions list",
     "list_tokens": "tokens list",
+    "list_users": "tokens list --all",
     "list_webhooks": "webhooks list",
 }
 _OPERATION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")

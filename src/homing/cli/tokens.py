@@ -1,43 +1,63 @@
-"""`tokens create`, `list`, `revoke`."""
+"""`tokens create`, `list`, `revoke`, `rotate`."""
 
+import asyncio
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
+from homing.cli.answers import Screen
 from homing.cli.asking import AsJson, asking
+from homing.cli.home import make_home
 from homing.cli.naming import find_one
-from homing.cli.server import Json, pages, part
+from homing.cli.problems import refused
+from homing.cli.server import Json, Server, pages, part
+from homing.settings import load
 
 
 def create(
     user: Annotated[str | None, typer.Option(help="For whom; a new name makes a user. Else yourself.")] = None,
     role: Annotated[str | None, typer.Option(help="user or admin.")] = None,
-    expires: Annotated[str | None, typer.Option(help="30d, 2027-01-01 …; else never.")] = None,
+    expires: Annotated[str | None, typer.Option(help="30d, 2027-01-01 …; else with the token that makes it.")] = None,
+    name: Annotated[str | None, typer.Option("-n", "--name", help="What it is for, such as `phone`.")] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="It may answer approvals.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token; it is shown once."""
-    given = (("user", user), ("role", role), ("expires", expires))
+    """Make a token; it is shown once, and ends with the token that made it."""
+    given = (("user", user), ("role", role), ("expires", expires), ("name", name), ("approve", approve or None))
     body = {name: value for name, value in given if value is not None}
     with asking(as_json) as desk:
         token = desk.server.ask("POST", "/api/tokens", body)
         desk.screen.show(token, lambda: _made(token))
 
 
-def list_tokens(as_json: AsJson = False) -> None:
+def list_tokens(
+    user: Annotated[str | None, typer.Option(help="Another user's, as an admin.")] = None,
+    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, as an admin.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """List your tokens, without their secrets."""
     with asking(as_json) as desk:
 
         def drawn(found: list[Json]) -> Any:
             return _table(found, desk.settings.timezone)
 
-        desk.screen.show_all(pages(desk.server, "/api/tokens", {}), drawn)
+        desk.screen.show_all(_tokens(desk.server, user, everybody=everybody), drawn)
+
+
+def _tokens(server: Server, user: str | None, *, everybody: bool) -> Iterator[Json]:
+    if not everybody:
+        yield from pages(server, "/api/tokens", {"user": user})
+        return
+    for one in pages(server, "/api/users", {}):
+        yield from pages(server, "/api/tokens", {"user": one["user_id"]})
 
 
 def revoke(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make tokens worthless."""
+    """Make tokens worthless, with everything made from them."""
     with asking(as_json) as desk:
         known: list[Json] = list(pages(desk.server, "/api/tokens", {}))
         for said in ids:
@@ -45,6 +65,34 @@ def revoke(
             token = {"id": said} if _looks_whole(said) else find_one(known, said, "token", "tok")
             desk.server.ask("DELETE", f"/api/tokens/{part(token['id'])}")
             desk.screen.show(token, lambda t=token: f"Revoked {t['id']}.")
+
+
+def rotate(as_json: AsJson = False) -> None:
+    """Replace the owner's token of this home; the old one ends with its browsers and the tokens made with it."""
+    from homing.cli.house import open_house, rotate_owner
+    from homing.cli.logs import quiet_logs
+
+    settings = load()
+    if settings.url:
+        raise refused(
+            "HOMING_URL names a server elsewhere, and the owner's token is in its home.",
+            hint="Run it on that machine, without HOMING_URL.",
+        )
+    if settings.token:
+        raise refused(
+            "The owner's token of this home comes from HOMING_TOKEN.",
+            hint="Set HOMING_TOKEN to a new long random text and start the server again: the old one ends then.",
+        )
+    quiet_logs()
+    make_home(settings)
+    homing = open_house(settings)
+    try:
+        token, ended = rotate_owner(homing)
+    finally:
+        asyncio.run(homing.store.close())
+    told = {"id": token.id, "token_file": str(settings.token_file), "ended": ended}
+    sentence = f"The new token is in {settings.token_file}. Ended with the old one: {ended} (tokens, browsers, links)."
+    Screen(as_json=as_json).show(told, lambda: f"{sentence}\n`homing open` gives a fresh link.")
 
 
 def _looks_whole(said: str) -> bool:
@@ -66,11 +114,15 @@ def _table(tokens: list[Json], zone: str) -> Any:
     rows = [
         (
             token["id"],
+            token["name"] or "",
             token["user_id"],
-            token["role"],
+            token["role"] + (" (owner)" if token["owner"] else ""),
             away(instant(token["created_at"]), now()),
+            away(instant(token["last_used_at"]), now()) if token["last_used_at"] else "never",
             moment(in_zone(token["expires_at"], zone), now()) if token["expires_at"] else "never",
         )
         for token in tokens
     ]
-    return draw.Listing(headings=("id", "user", "role", "since", f"expires ({zone})"), rows=rows, gives=("user",))
+    return draw.Listing(
+        headings=("id", "name", "user", "role", "since", "last used", f"expires ({zone})"), rows=rows, gives=("name",)
+    )

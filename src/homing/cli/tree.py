@@ -83,7 +83,12 @@ GROUPS = {
     ),
     "tokens": Group(
         help="Proofs of who asks.",
-        commands={"create": "tokens:create", "list": "tokens:list_tokens", "revoke": "tokens:revoke"},
+        commands={
+            "create": "tokens:create",
+            "list": "tokens:list_tokens",
+            "revoke": "tokens:revoke",
+            "rotate": "tokens:rotate",
+        },
         hidden={"ls": "tokens:list_tokens", "rm": "tokens:revoke"},
     ),
     "db": Group(

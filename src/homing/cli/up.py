@@ -12,6 +12,7 @@ import typer
 from homing.cli.ending import run_out
 from homing.cli.home import announced, make_home, only_engine, sqlite_file
 from homing.cli.leaving import end_here
+from homing.cli.problems import Problem
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def _open_doors(settings: Settings, held: ExitStack) -> socket.socket:
 
 async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> None:
     from homing.cli.browser import can_open, open_browser
-    from homing.cli.codes import sign_in_link
     from homing.cli.serving import link_base, on_signals, serving, until, url_of
     from homing.wiring import make_engine, running
 
@@ -87,11 +87,11 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
     # The page must name the port that was really taken.
     settings = replace(settings, port=listening.getsockname()[1])
     homing, app = _make(settings)
-    link = sign_in_link(homing, link_base(settings, listening))
+    link = _link(homing, link_base(settings, listening))
     async with serving(app, listening) as server, running(homing, make_engine(homing)):
         with announced(settings, url_of(settings, listening)):
             await _greet(homing, link)
-            if opens and can_open():
+            if opens and link is not None and can_open():
                 open_browser(link)
             await until(told, server)
             _say("Stopping: turns finish or are handed back.")
@@ -99,13 +99,12 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
 
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
-    from homing.cli.codes import sign_in_link
     from homing.cli.serving import link_base, on_signals, serving, until, url_of
 
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     settings = replace(settings, port=listening.getsockname()[1])
     homing, app = _make(settings)
-    link = sign_in_link(homing, link_base(settings, listening))
+    link = _link(homing, link_base(settings, listening))
     await homing.store.bell.open()
     async with serving(app, listening) as server:
         with announced(settings, url_of(settings, listening)):
@@ -133,15 +132,27 @@ async def _work(settings: Settings) -> None:
 
 def _make(settings: Settings) -> tuple["Homing", Any]:
     from homing.cli.doors import make_doors
-    from homing.cli.house import open_house
+    from homing.cli.house import admit_owner, open_house
     from homing.cli.logs import set_up_logs
 
     set_up_logs()
     homing = open_house(settings)
+    admit_owner(homing)
     return homing, make_doors(homing)
 
 
-async def _greet(homing: "Homing", link: str) -> None:
+def _link(homing: "Homing", base: str) -> str | None:
+    """Make a sign-in link; a token that was revoked gives none, and what is scheduled goes on all the same."""
+    from homing.cli.codes import sign_in_link
+
+    try:
+        return sign_in_link(homing, base)
+    except Problem as problem:
+        _say(f"{problem.detail} {problem.hint or ''}".rstrip())
+        return None
+
+
+async def _greet(homing: "Homing", link: str | None) -> None:
     from homing.cli.look import away, moment, now
     from homing.store import jobs
 
@@ -155,8 +166,9 @@ async def _greet(homing: "Homing", link: str) -> None:
         upcoming = f"{moment(wake.astimezone(ZoneInfo(zone)), now())} {zone}, {away(wake, now())}"
     _say(f"Homing {house.version} is up.")
     _say("")
-    _say(f"  Open       {link}")
-    _say("             (once, within ten minutes; `homing open` gives a fresh one)")
+    if link is not None:
+        _say(f"  Open       {link}")
+        _say("             (once, within ten minutes; `homing open` gives a fresh one)")
     _say(f"  Model      {house.model}: {house.model_why}")
     _say(f"  Database   {_database(homing.settings)}")
     _say(f"  Time zone  {zone}")

@@ -56,6 +56,10 @@ class Caller:
     role: Role = "user"
     door: Door = "api"
     turn: ActingTurn | None = None
+    token_id: str | None = None
+    """The token, cookie or code that proved it: what is made with it ends with it."""
+    approve: bool = False
+    """Whether this proof may answer approvals, and so make tokens that may."""
 
     @property
     def admin(self) -> bool:

@@ -1,7 +1,7 @@
 """Oneself: name and zone, tokens, signing in and out; and which agents there are."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from pydantic import SecretStr
 
@@ -16,6 +16,7 @@ from homing.operations.shapes.people_asks import (
     AgentShape,
     CreateToken,
     Gone,
+    ListTokens,
     MeShape,
     NewTokenShape,
     SignedInShape,
@@ -25,6 +26,7 @@ from homing.operations.shapes.people_asks import (
     TokenRef,
     TokenShape,
     UpdateMe,
+    UserShape,
 )
 from homing.store import Tx, people
 from homing.store.people import Token
@@ -32,6 +34,7 @@ from homing.store.people import Token
 CODE_FOR = timedelta(minutes=10)
 COOKIE_FOR = timedelta(days=30)
 _ROLLS_AFTER = timedelta(days=1)
+_TOUCHED_AFTER = timedelta(minutes=1)
 
 
 def get_me(desk: Desk, ask: Nothing) -> MeShape:
@@ -61,34 +64,107 @@ def list_agents(desk: Desk, ask: Nothing) -> Listing[AgentShape]:
     return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or desk.house.model) for a in found])
 
 
-def list_tokens(desk: Desk, ask: Nothing) -> Listing[TokenShape]:
-    """List one's own tokens; their text is never shown again."""
-    return Listing(items=[_token_shape(token) for token in people.list_tokens(desk.tx, desk.caller.user_id)])
+def list_users(desk: Desk, ask: Nothing) -> Listing[UserShape]:
+    """List everybody, for admins: their tokens are then listed with list_tokens."""
+    desk.admin()
+    return Listing(
+        items=[
+            UserShape(
+                user_id=one.user.id,
+                name=one.user.name,
+                role=one.user.role,
+                timezone=one.user.timezone,
+                created_at=str(utc(one.user.created_at)),
+                tokens=one.tokens,
+                last_used_at=utc(one.last_used_at),
+            )
+            for one in people.list_users(desk.tx)
+        ]
+    )
+
+
+def list_tokens(desk: Desk, ask: ListTokens) -> Listing[TokenShape]:
+    """List one's own tokens, or as an admin another user's; their text is never shown again."""
+    user_id = ask.user or desk.caller.user_id
+    if user_id != desk.caller.user_id:
+        desk.admin()
+        if people.get_user(desk.tx, user_id) is None:
+            raise NotFound(f"There is no user {user_id}. List them with list_users.")
+    return Listing(items=[_token_shape(token) for token in people.list_tokens(desk.tx, user_id)])
 
 
 def create_token(desk: Desk, ask: CreateToken) -> NewTokenShape:
-    """Make a token. Another user, or the role admin, takes an admin; a new user is made with it."""
+    """Make a token. Another user, or the role admin, takes an admin; a new user is made with it.
+
+    It ends with the token it was made with, at the latest.
+    """
     user_id = ask.user or desk.caller.user_id
     role = ask.role or "user"
     if (user_id != desk.caller.user_id or role == "admin") and not desk.caller.admin:
         raise Forbidden("Only an admin may make tokens for other users, or with the role admin.")
+    if ask.approve and not desk.caller.approve:
+        raise Forbidden("Only a token that may answer approvals can make another one that may.")
     if not is_id(user_id):
         raise Invalid("A user's name has letters, digits, _ and - only.", field="user", code="out_of_range")
-    expires_at = None
+    parent = _parent(desk)
+    expires_at = parent.expires_at if parent is not None else None
     if ask.expires is not None:
-        expires_at = read_future(ask.expires, field="expires", now=desk.now, tz=desk.zone(), day_ends=True)
+        asked = read_future(ask.expires, field="expires", now=desk.now, tz=desk.zone(), day_ends=True)
+        expires_at = asked if expires_at is None else min(asked, expires_at)
     people.add_user(desk.tx, user_id, role=role)
     secret = new_secret("hom_")
-    token = people.add_token(desk.tx, user_id=user_id, role=role, kind="token", secret=secret, expires_at=expires_at)
-    return NewTokenShape(id=token.id, token=secret, user_id=user_id, role=role, expires_at=utc(token.expires_at))
+    token = people.add_token(
+        desk.tx, user_id=user_id, role=role, kind="token", secret=secret, expires_at=expires_at,
+        made_from=parent.id if parent is not None else None, name=ask.name, approve=ask.approve,
+    )  # fmt: skip
+    if user_id != desk.caller.user_id:
+        _audit(desk, "create_token", token)
+    return NewTokenShape(
+        id=token.id,
+        token=secret,
+        user_id=user_id,
+        role=role,
+        expires_at=utc(token.expires_at),
+        name=token.name,
+        approve=token.approve,
+    )
+
+
+def _parent(desk: Desk) -> Token | None:
+    """Hold the token that a new one is to end with: the caller's, or the one that their cookie goes back to."""
+    if desk.caller.token_id is None:
+        return None
+    proof = people.get_token(desk.tx, desk.caller.token_id)
+    if proof is not None and proof.kind != "token" and proof.made_from is None:
+        # A cookie of 0.1.0 knows no token.
+        return None
+    held = (
+        None
+        if proof is None
+        else people.hold_token(desk.tx, proof.id if proof.kind == "token" else proof.made_from or "")
+    )
+    if held is None:
+        raise Unauthenticated("The token this was asked with has ended meanwhile.")
+    return held
 
 
 def revoke_token(desk: Desk, ask: TokenRef) -> Gone:
-    """Make a token worthless; an admin may do so with anybody's."""
-    owner = None if desk.caller.admin else desk.caller.user_id
-    if not people.revoke_token(desk.tx, ask.token_id, user_id=owner):
+    """End a token and everything made with it; an admin may end anybody's."""
+    token = people.get_token(desk.tx, ask.token_id)
+    mine = token is not None and (desk.caller.admin or token.user_id == desk.caller.user_id)
+    if token is None or not mine or token.kind != "token" or token.revoked_at is not None:
         raise NotFound(f"There is no token {ask.token_id}. List yours with list_tokens.")
-    return Gone(id=ask.token_id)
+    if token.role == "admin" and not desk.caller.admin:
+        raise Forbidden("Only an admin's token, or a page signed in as admin, may revoke a token with the role admin.")
+    people.revoke_token(desk.tx, token.id)
+    if token.user_id != desk.caller.user_id:
+        _audit(desk, "revoke_token", token)
+    return Gone(id=token.id)
+
+
+def _audit(desk: Desk, action: str, token: Token) -> None:
+    detail = {"owner": token.user_id, "role": token.role, "name": token.name}
+    people.audit(desk.tx, user_id=desk.caller.user_id, action=action, object_id=token.id, detail=detail)
 
 
 def create_code(desk: Desk, *, made_from: str | None = None) -> str:
@@ -102,6 +178,7 @@ def create_code(desk: Desk, *, made_from: str | None = None) -> str:
         secret=secret,
         expires_at=desk.now + CODE_FOR,
         made_from=made_from,
+        approve=desk.caller.approve,
     )
     return secret
 
@@ -116,20 +193,22 @@ def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
         proof = people.find_token(desk.tx, ask.token or "")
         proof = proof if proof is not None and proof.kind == "token" else None
     if proof is None:
-        raise Unauthenticated("This code or token is not valid (any more). Get a fresh link with `homing open`.")
+        raise _not_valid()
+    root_id = proof.id if proof.kind == "token" else proof.made_from
+    root = None if root_id is None else people.hold_token(desk.tx, root_id)
+    if root is None and root_id is not None:
+        raise _not_valid()
     secret = new_secret()
-    until = desk.now + COOKIE_FOR
-    if proof.kind == "token" and proof.expires_at is not None:
-        # A token that ends must not live on as a cookie.
-        until = min(until, proof.expires_at)
     cookie = people.add_token(
         desk.tx,
         user_id=proof.user_id,
         role=proof.role,
         kind="cookie",
         secret=secret,
-        expires_at=until,
-        made_from=proof.id if proof.kind == "token" else proof.made_from,
+        # A token that ends must not live on as a cookie.
+        expires_at=_until(desk.now + COOKIE_FOR, root),
+        made_from=root_id,
+        approve=proof.approve,
     )
     return SignedInShape(
         user_id=proof.user_id,
@@ -137,6 +216,14 @@ def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
         expires_at=str(utc(cookie.expires_at)),
         cookie=SecretStr(secret),
     )
+
+
+def _not_valid() -> Unauthenticated:
+    return Unauthenticated("This code or token is not valid (any more). Get a fresh link with `homing open`.")
+
+
+def _until(instant: datetime, root: Token | None) -> datetime:
+    return instant if root is None or root.expires_at is None else min(instant, root.expires_at)
 
 
 def sign_out(desk: Desk, ask: SignOut) -> SignedOutShape:
@@ -155,11 +242,16 @@ class Known:
     token: Token
 
     def wants_prolonging(self, tx: Tx) -> bool:
-        """Say whether a cookie is to be kept alive: it rolls once a day, unless a token's end cut it."""
+        """Say whether a cookie is to be kept alive: it rolls once a day, until the token that it goes back to ends."""
         ends = self.token.expires_at
-        if self.token.kind != "cookie" or ends is None or ends - self.token.created_at < COOKIE_FOR:
+        if self.token.kind != "cookie" or ends is None or ends - tx.now() >= COOKIE_FOR - _ROLLS_AFTER:
             return False
-        return ends - tx.now() < COOKIE_FOR - _ROLLS_AFTER
+        return _rolled(tx, self.token) > ends
+
+    def wants_touching(self, tx: Tx) -> bool:
+        """Say whether the last use is to be written down: once a minute is enough."""
+        last = self.token.last_used_at
+        return last is None or tx.now() - last >= _TOUCHED_AFTER
 
 
 def recognise(tx: Tx, secret: str, door: Door) -> Known | None:
@@ -167,12 +259,20 @@ def recognise(tx: Tx, secret: str, door: Door) -> Known | None:
     token = people.find_token(tx, secret)
     if token is None or token.kind == "code":
         return None
-    return Known(caller=Caller(user_id=token.user_id, role=token.role, door=door), token=token)
+    caller = Caller(user_id=token.user_id, role=token.role, door=door, token_id=token.id, approve=token.approve)
+    return Known(caller=caller, token=token)
 
 
-def prolong(tx: Tx, known: Known) -> None:
-    """Keep a cookie alive for another thirty days."""
-    people.prolong_token(tx, known.token.id, tx.now() + COOKIE_FOR)
+def prolong(tx: Tx, known: Known) -> datetime:
+    """Keep a cookie alive for another thirty days, or as long as its token lives; say until when."""
+    until = _rolled(tx, known.token)
+    people.prolong_token(tx, known.token.id, until)
+    return until
+
+
+def _rolled(tx: Tx, cookie: Token) -> datetime:
+    root = people.get_token(tx, cookie.made_from) if cookie.made_from is not None else None
+    return _until(tx.now() + COOKIE_FOR, root)
 
 
 def _token_shape(token: Token) -> TokenShape:
@@ -182,4 +282,9 @@ def _token_shape(token: Token) -> TokenShape:
         role=token.role,
         created_at=str(utc(token.created_at)),
         expires_at=utc(token.expires_at),
+        name=token.name,
+        approve=token.approve,
+        owner=token.owner is not None,
+        made_from=token.made_from,
+        last_used_at=utc(token.last_used_at),
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from homing.model.ids import new_id
-from homing.model.people import Agent, Role, User
+from homing.model.people import OWNER, Agent, Role, User
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Row, Tx, columns, insert_new
@@ -25,7 +25,16 @@ class Token:
     created_at: datetime
     expires_at: datetime | None
     made_from: str | None
-    """Of a cookie or a code: the token that it ends with."""
+    """The token that it ends with."""
+    name: str | None
+    approve: bool
+    owner: str | None
+    """The home whose owner's token it is."""
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    def is_alive(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 def hash_secret(secret: str) -> str:
@@ -84,26 +93,46 @@ def add_token(
     secret: str,
     expires_at: datetime | None,
     made_from: str | None = None,
+    name: str | None = None,
+    approve: bool = False,
+    owner: str | None = None,
 ) -> Token:
-    """Keep a token's hash; the same secret is kept once."""
-    known = find_token(tx, secret)
-    if known:
-        return known
+    """Keep a token's hash; the same secret is kept once, as it was first."""
     hashed = hash_secret(secret)
     tx.run(
         insert_new(tx, t.token).values(
             id=new_id("tok"), user_id=user_id, role=role, kind=kind, hash=hashed, created_at=tx.now(),
-            expires_at=expires_at, made_from=made_from,
+            expires_at=expires_at, made_from=made_from, name=name, approve=approve, owner=owner,
         )
     )  # fmt: skip
-    return _token_of(tx.rows(sa.select(t.token).where(t.token.c.hash == hashed))[0])
+    known = look_up_secret(tx, secret)
+    assert known is not None
+    return known
+
+
+def look_up_secret(tx: Tx, secret: str) -> Token | None:
+    """Find a token by its text, also one that has ended."""
+    rows = tx.rows(sa.select(t.token).where(t.token.c.hash == hash_secret(secret)))
+    return _token_of(rows[0]) if rows else None
 
 
 def find_token(tx: Tx, secret: str) -> Token | None:
     """Find a living token by its text."""
-    rows = tx.rows(sa.select(t.token).where(t.token.c.hash == hash_secret(secret)))
+    token = look_up_secret(tx, secret)
+    return token if token is not None and token.is_alive(tx.now()) else None
+
+
+def get_token(tx: Tx, token_id: str) -> Token | None:
+    """Read a token by its id, also one that has ended."""
+    rows = tx.rows(sa.select(t.token).where(t.token.c.id == token_id))
+    return _token_of(rows[0]) if rows else None
+
+
+def hold_token(tx: Tx, token_id: str) -> Token | None:
+    """Lock a living token while another is made from it: a revocation waits for the child, or the child is refused."""
+    rows = tx.rows(sa.select(t.token).where(t.token.c.id == token_id).with_for_update(read=True))
     token = _token_of(rows[0]) if rows else None
-    return None if token is None or (token.expires_at is not None and token.expires_at <= tx.now()) else token
+    return token if token is not None and token.is_alive(tx.now()) else None
 
 
 def spend_code(tx: Tx, secret: str) -> Token | None:
@@ -112,41 +141,133 @@ def spend_code(tx: Tx, secret: str) -> Token | None:
         sa.delete(t.token).where(t.token.c.hash == hash_secret(secret), t.token.c.kind == "code").returning(*t.token.c)
     )
     token = _token_of(rows[0]) if rows else None
-    return None if token is None or (token.expires_at is not None and token.expires_at <= tx.now()) else token
+    return token if token is not None and token.is_alive(tx.now()) else None
 
 
 def prolong_token(tx: Tx, token_id: str, until: datetime) -> None:
     tx.run(sa.update(t.token).where(t.token.c.id == token_id).values(expires_at=until))
 
 
+def touch_token(tx: Tx, token_id: str) -> None:
+    """Write down that a token was used just now."""
+    tx.run(sa.update(t.token).where(t.token.c.id == token_id).values(last_used_at=tx.now()))
+
+
 def list_tokens(tx: Tx, user_id: str) -> list[Token]:
-    """List a user's own tokens; cookies and codes are not among them."""
+    """List a user's tokens that were not revoked; cookies and codes are not among them."""
+    c = t.token.c
     rows = tx.rows(
-        sa.select(t.token).where(t.token.c.user_id == user_id, t.token.c.kind == "token").order_by(t.token.c.created_at)
+        sa.select(t.token)
+        .where(c.user_id == user_id, c.kind == "token", c.revoked_at.is_(None))
+        .order_by(c.created_at, c.id)
     )
     return [_token_of(row) for row in rows]
 
 
-def revoke_token(tx: Tx, token_id: str, *, user_id: str | None) -> bool:
-    """Delete a token, with the cookies and codes made from it."""
-    where = [t.token.c.id == token_id]
-    if user_id is not None:
-        where.append(t.token.c.user_id == user_id)
-    if tx.run(sa.delete(t.token).where(*where)) != 1:
-        return False
-    tx.run(sa.delete(t.token).where(t.token.c.made_from == token_id))
-    return True
+def revoke_token(tx: Tx, token_id: str) -> int:
+    """End a token and everything that goes back to it; say how many ended. A token's row stays, so it stays refused."""
+    c, now = t.token.c, tx.now()
+    ended = 0
+    generation = [token_id]
+    while generation:
+        # Whoever makes another one from these holds them; after this update it is there to be found, or refused.
+        rows = tx.rows(
+            sa.update(t.token)
+            .where(c.id.in_(generation), c.revoked_at.is_(None))
+            .values(revoked_at=now)
+            .returning(c.user_id)
+        )
+        ended += len(rows)
+        tx.ring(*{f"user:{user_id}" for (user_id,) in rows})
+        tx.run(sa.delete(t.token).where(c.id.in_(generation), c.kind != "token"))
+        children = sa.select(c.id).where(c.made_from.in_(generation), c.revoked_at.is_(None)).order_by(c.id)
+        generation = [child for (child,) in tx.rows(children)]
+    return ended
 
 
 def revoke_secret(tx: Tx, secret: str) -> None:
     tx.run(sa.delete(t.token).where(t.token.c.hash == hash_secret(secret)))
 
 
+FROM_ENVIRONMENT = "HOMING_TOKEN"
+
+
+def set_owner_token(tx: Tx, secret: str, *, home: str, name: str) -> Token:
+    """Make this the owner's token of a home; the one that the home had before ends with everything made from it.
+
+    A token that has ended comes back as it is and replaces nothing: it stays refused. So does one that is somebody's
+    plain token. All processes that are given HOMING_TOKEN on one database are given the same: a new value ends the old.
+    """
+    token = look_up_secret(tx, secret)
+    if token is None:
+        token = add_token(
+            tx, user_id=OWNER, role="admin", kind="token", secret=secret, expires_at=None, name=name, approve=True,
+            owner=home,
+        )  # fmt: skip
+    elif not token.is_alive(tx.now()) or not _may_be_owner(token):
+        return token
+    elif token.owner is None:
+        # Made by a Homing that did not mark it.
+        tx.run(sa.update(t.token).where(t.token.c.id == token.id).values(owner=home, name=name, approve=True))
+    c = t.token.c
+    same_source = sa.and_(c.owner.is_not(None), c.name == name) if name == FROM_ENVIRONMENT else sa.false()
+    former = tx.rows(
+        sa.select(c.id).where(sa.or_(c.owner == home, same_source), c.revoked_at.is_(None), c.id != token.id)
+    )
+    for (former_id,) in former:
+        revoke_token(tx, former_id)
+    found = get_token(tx, token.id)
+    assert found is not None
+    return found
+
+
+def _may_be_owner(token: Token) -> bool:
+    root = token.made_from is None and token.expires_at is None
+    return token.owner is not None or (
+        token.user_id == OWNER and token.role == "admin" and token.kind == "token" and root
+    )
+
+
+def owner_token(tx: Tx, home: str) -> Token | None:
+    """Find the living owner's token of a home."""
+    rows = tx.rows(sa.select(t.token).where(t.token.c.owner == home, t.token.c.revoked_at.is_(None)))
+    return _token_of(rows[0]) if rows else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserTokens:
+    """A user, and what is known of their living tokens."""
+
+    user: User
+    tokens: int
+    last_used_at: datetime | None
+
+
+def list_users(tx: Tx) -> list[UserTokens]:
+    """List everybody, with how many tokens they have and when one was used last."""
+    c = t.token.c
+    counts = (
+        sa.select(c.user_id, sa.func.count().label("tokens"))
+        .where(c.kind == "token", c.revoked_at.is_(None), sa.or_(c.expires_at.is_(None), c.expires_at > tx.now()))
+        .group_by(c.user_id)
+        .subquery()
+    )
+    used = sa.select(c.user_id, sa.func.max(c.last_used_at).label("used")).group_by(c.user_id).subquery()
+    rows = tx.rows(
+        sa.select(*r.user_columns, counts.c.tokens, used.c.used)
+        .outerjoin(counts, counts.c.user_id == t.user.c.id)
+        .outerjoin(used, used.c.user_id == t.user.c.id)
+        .order_by(t.user.c.created_at, t.user.c.id)
+    )
+    return [UserTokens(user=r.user_of(row[:-2]), tokens=row.tokens or 0, last_used_at=row.used) for row in rows]
+
+
 def _token_of(row: Row) -> Token:
     m = columns(row)
     return Token(
         id=m["id"], user_id=m["user_id"], role=m["role"], kind=m["kind"], created_at=m["created_at"],
-        expires_at=m["expires_at"], made_from=m["made_from"],
+        expires_at=m["expires_at"], made_from=m["made_from"], name=m["name"], approve=m["approve"], owner=m["owner"],
+        last_used_at=m["last_used_at"], revoked_at=m["revoked_at"],
     )  # fmt: skip
 
 

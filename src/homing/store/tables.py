@@ -110,13 +110,13 @@ token = sa.Table(
     sa.Column("hash", sa.Text, nullable=False, unique=True),
     _instant("created_at", nullable=False),
     _instant("expires_at"),
-    # The token that a cookie or a code goes back to; whoever revokes that one ends these, too.
+    # The token that made this one, or that a cookie or a code goes back to: they end with it.
     _text("made_from", nullable=True),
     _text("name", nullable=True),
     # May its bearer answer approvals? The owner's may; others only if they were created so.
     _flag("approve"),
-    # The owner's token of a home: replaced as a whole when the home's token changes.
-    _flag("owner"),
+    # The home whose owner's token this is: one living row per home, replaced when the home's token changes.
+    _text("owner", nullable=True),
     _instant("last_used_at"),
     # A revoked token keeps its row, so that its hash stays refused.
     _instant("revoked_at"),

@@ -168,6 +168,7 @@ def _lifespan(door: FrontDoor) -> Any:
         finally:
             door.streams.leave()
             board.cancel()
+            await door.doorman.close()
 
     return lifespan
 

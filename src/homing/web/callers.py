@@ -1,15 +1,18 @@
 """Who asks: a bearer token, or the page's cookie of thirty rolling days."""
 
+import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http.cookies import SimpleCookie
 
 from fastapi import Request
 
-from homing.model.errors import Unauthenticated
+from homing.model.errors import NotReady, Unauthenticated
 from homing.model.people import Caller, Door
-from homing.operations.people import COOKIE_FOR, Known, prolong, recognise
+from homing.operations.people import Known, prolong, recognise
 from homing.settings import Settings
 from homing.store import Store, Tx
+from homing.store.people import touch_token
 from homing.web.hosts import check_origin
 
 NOBODY = Caller(user_id="", role="user", door="api")
@@ -26,6 +29,7 @@ class Doorman:
         self._settings = settings
         # Browsers keep cookies by host, not by port: two Homings on one machine must not sign each other out.
         self._cookie = f"homing_{settings.port}"
+        self._touching: dict[str, asyncio.Task[None]] = {}
 
     async def admit(self, request: Request) -> Caller:
         """Find out who asks, or refuse."""
@@ -33,18 +37,36 @@ class Doorman:
         if kind == "cookie" and request.method not in _SAFE:
             check_origin(request, self._settings)
 
-        def look(tx: Tx) -> tuple[Known | None, bool]:
+        def look(tx: Tx) -> tuple[Known | None, bool, bool]:
             known = recognise(tx, secret, _door(request, kind))
-            return known, known is not None and known.wants_prolonging(tx)
+            if known is None:
+                return None, False, False
+            return known, known.wants_prolonging(tx), known.wants_touching(tx)
 
-        known, rolls = await self._store.read(look)
+        known, rolls, touches = await self._store.read(look)
         if known is None or known.token.kind != kind:
             raise Unauthenticated("This token is unknown, has ended or was revoked. `homing open` gives a fresh link.")
         request.state.user_id = known.caller.user_id
+        if touches:
+            self._touch(known.token.id)
         if rolls:
-            await self._store.write(lambda tx: prolong(tx, known))
-            self.give_cookie(request, secret, COOKIE_FOR)
+            lives = await self._store.write(lambda tx: prolong(tx, known) - tx.now())
+            self.give_cookie(request, secret, lives)
         return known.caller
+
+    def _touch(self, token_id: str) -> None:
+        """Write down beside the request that a token was used; nobody waits for it, and nothing fails with it."""
+        if token_id not in self._touching:
+            self._touching[token_id] = task = asyncio.create_task(self._touched(token_id))
+            task.add_done_callback(lambda _: self._touching.pop(token_id, None))
+
+    async def _touched(self, token_id: str) -> None:
+        with suppress(NotReady):
+            await self._store.write(lambda tx: touch_token(tx, token_id))
+
+    async def close(self) -> None:
+        """Let what is still being written down come to its end."""
+        await asyncio.gather(*self._touching.values(), return_exceptions=True)
 
     def cookie_of(self, request: Request) -> str | None:
         """Tell the page's cookie."""

@@ -45,6 +45,7 @@ ROUTES: tuple[Route, ...] = (
     Route("people", "get_me", "GET", "/api/me"),
     Route("people", "update_me", "PATCH", "/api/me"),
     Route("people", "list_agents", "GET", "/api/agents"),
+    Route("people", "list_users", "GET", "/api/users"),
     Route("people", "list_tokens", "GET", "/api/tokens"),
     Route("people", "create_token", "POST", "/api/tokens", once="token"),
     Route("people", "revoke_token", "DELETE", "/api/tokens/{id}", named={"id": "token_id"}),

@@ -24,7 +24,7 @@ from homing.operations.people import (
 from homing.operations.runs import run_job
 from homing.operations.shapes.base import Nothing, read
 from homing.operations.shapes.job_asks import AdminListJobs, DisableJob, JobRef, UpdateJob
-from homing.operations.shapes.people_asks import CreateToken, SignIn, SignOut, TokenRef, UpdateMe
+from homing.operations.shapes.people_asks import CreateToken, ListTokens, SignIn, SignOut, TokenRef, UpdateMe
 from homing.operations.status import get_status
 from homing.store import tables as t
 from homing.store import upkeep
@@ -54,9 +54,9 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
     assert made.token not in str(stored)
     known = world.write(lambda tx: recognise(tx, made.token, "api"))
     assert known is not None
-    assert known.caller == Caller(user_id="ada", role="user", door="api")
-    assert [one.id for one in world.ask(list_tokens, Nothing(), caller=known.caller).items] == [made.id]
-    assert world.ask(list_tokens, Nothing()).items == []
+    assert known.caller == Caller(user_id="ada", role="user", door="api", token_id=made.id)
+    assert [one.id for one in world.ask(list_tokens, ListTokens(), caller=known.caller).items] == [made.id]
+    assert world.ask(list_tokens, ListTokens()).items == []
 
 
 def test_only_an_admin_makes_tokens_for_others_or_with_the_role_admin(world: World) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -125,10 +126,12 @@ async def test_signing_out_ends_the_cookie_here_and_there(site: Site) -> None:
 async def test_a_cookie_rolls_on_while_it_is_used(site: Site) -> None:
     def nearly_old(tx: Tx) -> None:
         ends = tx.now() + timedelta(days=20)
-        people.add_token(tx, user_id=OWNER, role="user", kind="cookie", secret="rolling", expires_at=ends)
+        give: dict[str, Any] = {"user_id": OWNER, "role": "user", "expires_at": ends}
+        token = people.add_token(tx, kind="token", secret="brief", **give)
+        people.add_token(tx, kind="cookie", secret="rolling", made_from=token.id, **give)
 
     site.world.write(nearly_old)
-    # Born twenty days before its end, it came from a token that ends: it does not roll.
+    # Its token ends in twenty days: it does not roll beyond.
     fixed = await site.client(Cookie=f"{COOKIE}=rolling").get("/api/me")
     assert "set-cookie" not in fixed.headers
     browser = site.nobody

@@ -15,7 +15,8 @@ WORDS = {
     "add_memory": "memories add", "remove_memory": "memories remove", "list_hooks": "hooks list",
     "add_hook": "hooks add", "remove_hook": "hooks remove", "list_webhooks": "webhooks list",
     "add_webhook": "webhooks add", "remove_webhook": "webhooks remove", "list_tokens": "tokens list",
-    "create_token": "tokens create", "revoke_token": "tokens revoke", "send_message": "send",
+    "list_users": "tokens list", "create_token": "tokens create", "revoke_token": "tokens revoke",
+    "send_message": "send",
 }  # fmt: skip
 
 # Part of another word: what `chat`, `run --watch` or `sessions get` ask for on their way.

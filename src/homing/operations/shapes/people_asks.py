@@ -31,12 +31,33 @@ class AgentShape(Answer):
     model: str
 
 
+UserId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class ListTokens(Ask):
+    """List one's own tokens, or as an admin another user's."""
+
+    user: UserId | None = None
+
+
+class UserShape(Answer):
+    user_id: str
+    name: str
+    role: Role
+    timezone: str | None
+    created_at: str
+    tokens: int
+    last_used_at: str | None
+
+
 class CreateToken(Ask):
     """Make a token; for another user, or with the role admin, only by an admin."""
 
-    user: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    user: UserId | None = None
     role: Role | None = None
     expires: Short | None = None
+    name: Name | None = None
+    approve: bool = False
 
 
 class TokenRef(Ask):
@@ -49,6 +70,13 @@ class TokenShape(Answer):
     role: Role
     created_at: str
     expires_at: str | None
+    name: str | None
+    approve: bool
+    owner: bool
+    """The owner's token of a home."""
+    made_from: str | None
+    """The token that it ends with."""
+    last_used_at: str | None
 
 
 class NewTokenShape(Answer):
@@ -59,6 +87,8 @@ class NewTokenShape(Answer):
     user_id: str
     role: Role
     expires_at: str | None
+    name: str | None
+    approve: bool
 
 
 class SignIn(Ask):

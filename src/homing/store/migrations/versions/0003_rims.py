@@ -25,7 +25,7 @@ def upgrade() -> None:
 def _tokens() -> None:
     op.add_column("token", sa.Column("name", sa.Text(), nullable=True))
     op.add_column("token", sa.Column("approve", sa.Boolean(), server_default=sa.false(), nullable=False))
-    op.add_column("token", sa.Column("owner", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column("token", sa.Column("owner", sa.Text(), nullable=True))
     op.add_column("token", sa.Column("last_used_at", Instant(), nullable=True))
     op.add_column("token", sa.Column("revoked_at", Instant(), nullable=True))
 

@@ -1,0 +1,152 @@
+"""The owner's token of a home: one, replaced when it changes, refused for good once it was revoked."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+import sqlalchemy as sa
+
+from homing.cli.chat.within import own_server
+from homing.cli.house import open_house
+from homing.settings import load
+from homing.store import people
+from homing.store import tables as t
+from support.commands import Homing
+
+
+def status(url: str, token: str, path: str = "/api/me") -> int:
+    try:
+        with urlopen(Request(url + path, headers={"Authorization": f"Bearer {token}"})) as answer:
+            return answer.status
+    except HTTPError as error:
+        return error.code
+
+
+def post(url: str, path: str, token: str, body: dict[str, Any]) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    with urlopen(Request(url + path, json.dumps(body).encode(), headers)) as answer:
+        return json.loads(answer.read())
+
+
+def in_file(home: Path) -> str:
+    return (home / "token").read_text().strip()
+
+
+def start_once() -> None:
+    with own_server(load()):
+        pass
+
+
+@pytest.mark.parametrize("source", ["environment", "file"])
+def test_a_changed_token_of_the_owner_ends_the_old_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    def give(token: str) -> None:
+        if source == "environment":
+            monkeypatch.setenv("HOMING_TOKEN", token)
+        else:
+            (home / "token").write_text(token)
+
+    give("hom_old_old_old_old_old_old")
+    with own_server(load()) as url:
+        child = post(url, "/api/tokens", "hom_old_old_old_old_old_old", {})["token"]
+    give("hom_new_new_new_new_new_new")
+    with own_server(load()) as url:
+        assert status(url, "hom_old_old_old_old_old_old") == status(url, child) == 401
+        assert status(url, "hom_new_new_new_new_new_new") == 200
+
+
+def test_a_deleted_token_file_ends_the_old_token(home: Path) -> None:
+    start_once()
+    old = in_file(home)
+    (home / "token").unlink()
+    with own_server(load()) as url:
+        assert status(url, old) == 401
+        assert status(url, in_file(home)) == 200
+
+
+def test_a_token_of_an_older_homing_goes_on_and_becomes_the_owners(homing: Homing, home: Path) -> None:
+    (home / "token").write_text("hom_first\n")
+    house = open_house(load())
+    give: dict[str, Any] = {"user_id": "default", "role": "admin", "kind": "token", "expires_at": None}
+    for secret in ("hom_first", "hom_of_another_home"):
+        house.store.write_now(lambda tx, secret=secret: people.add_token(tx, secret=secret, **give))
+    house.store.engine.dispose()
+    with own_server(load()) as url:
+        assert status(url, "hom_first") == status(url, "hom_of_another_home") == 200
+        listed = homing("tokens", "list", "--json").objects
+        assert sorted(token["owner"] for token in listed) == [False, True]
+
+
+def test_a_revoked_token_of_the_owner_stays_refused_and_says_what_to_do(homing: Homing, home: Path) -> None:
+    with own_server(load()) as url:
+        [token] = homing("tokens", "list", "--json").objects
+        assert homing("tokens", "revoke", token["id"]).code == 0
+        assert status(url, in_file(home)) == 401
+        said = homing("open", "--no-open")
+        assert (said.code, "homing tokens rotate" in said.err) == (1, True)
+    with own_server(load()) as url:
+        assert status(url, in_file(home)) == 401
+    said = homing("cron", "list")
+    assert (said.code, "homing tokens rotate" in said.err) == (1, True)
+    assert homing("tokens", "rotate").code == 0
+    with own_server(load()) as url:
+        assert status(url, in_file(home)) == 200
+        assert homing("open", "--no-open").code == 0
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_rotating_replaces_the_token_and_ends_the_old_with_what_came_from_it(
+    homing: Homing, home: Path, running: bool
+) -> None:
+    with own_server(load()) as url:
+        old = in_file(home)
+        child = post(url, "/api/tokens", old, {"user": "anna"})["token"]
+        before = homing("tokens", "rotate", "--json") if running else None
+        assert status(url, old) == (401 if running else 200)
+        assert status(url, in_file(home)) == 200
+    rotated = (before or homing("tokens", "rotate", "--json")).object
+    assert rotated["ended"] == 2
+    assert old != in_file(home)
+    assert (home / "token").stat().st_mode & 0o777 == 0o600
+    assert in_file(home) not in json.dumps(rotated)
+    with own_server(load()) as url:
+        assert status(url, old) == status(url, child) == 401
+        assert status(url, in_file(home)) == 200
+
+
+def test_a_rotation_that_was_killed_half_way_is_finished_by_the_next_start(home: Path) -> None:
+    start_once()
+    old = in_file(home)
+    (home / "token").write_text("hom_fresh_from_a_rotation\n")
+    with own_server(load()) as url:
+        assert (status(url, old), status(url, "hom_fresh_from_a_rotation")) == (401, 200)
+
+
+def test_a_token_from_the_environment_is_not_rotated(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOMING_TOKEN", "hom_from_the_environment")
+    said = homing("tokens", "rotate")
+    assert (said.code, "HOMING_TOKEN" in said.err) == (2, True)
+
+
+def test_commands_without_a_server_make_no_token(homing: Homing, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOMING_TOKEN", "hom_meant_for_another_server")
+    assert homing("cron", "add", "in 1 hour", "x").code == 0
+    house = open_house(load())
+    try:
+        assert house.store.write_now(lambda tx: tx.rows(sa.select(t.token.c.id))) == []
+    finally:
+        house.store.engine.dispose()
+    assert not (home / "token").exists()
+
+
+def test_tokens_have_names_and_an_admin_lists_everybodys(homing: Homing, server: str) -> None:
+    made = homing("tokens", "create", "--user", "anna", "--name", "phone", "--json").object
+    assert made["name"] == "phone"
+    assert "phone" not in homing("tokens", "list").out
+    assert "phone" in homing("tokens", "list", "--user", "anna").out
+    assert "phone" in homing("tokens", "list", "--all").out
+    assert homing("tokens", "create", "--approve", "--json").object["approve"]
