@@ -12,6 +12,7 @@ from homing.model.people import OWNER, Role
 from homing.store import Tx, deliveries, people, sessions
 from homing.store.deliveries import NewOutbound
 from homing.web.app import make_app
+from homing.web.callers import KEY
 from homing.web.limits import Limits
 from support.worlds import STRANGER, World
 
@@ -57,6 +58,14 @@ def open_site(world: World, limits: Limits | None = None) -> Site:
     give_token(world, OWNER, "admin", OWNER_TOKEN)
     give_token(world, STRANGER.user_id, "user", STRANGER_TOKEN)
     return Site(world=world, app=make_app(store=world.store, house=world.house, clock=world.clock, limits=limits))
+
+
+async def sign_in(client: httpx2.AsyncClient, proof: dict[str, str], **headers: str) -> httpx2.Response:
+    """Sign a browser in as the page does: the cookie is the browser's, the key the page's."""
+    signed = await client.post("/api/auth/sign-in", json=proof, headers=headers)
+    assert signed.status_code == 200, signed.text
+    client.headers[KEY] = signed.json()["key"]
+    return signed
 
 
 def give_token(world: World, user_id: str, role: Role, secret: str, kind: str = "token") -> None:

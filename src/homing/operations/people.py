@@ -198,13 +198,13 @@ def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
     root = None if root_id is None else people.hold_token(desk.tx, root_id)
     if root is None and root_id is not None:
         raise _not_valid()
-    secret = new_secret()
+    secret, key = new_secret(), new_secret()
     cookie = people.add_token(
         desk.tx,
         user_id=proof.user_id,
         role=proof.role,
         kind="cookie",
-        secret=secret,
+        secret=page_secret(secret, key),
         # A token that ends must not live on as a cookie.
         expires_at=_until(desk.now + COOKIE_FOR, root),
         made_from=root_id,
@@ -215,7 +215,13 @@ def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
         role=proof.role,
         expires_at=str(utc(cookie.expires_at)),
         cookie=SecretStr(secret),
+        key=key,
     )
+
+
+def page_secret(cookie: str, key: str) -> str:
+    """Join the two halves of a page's proof: browsers send the cookie to every port of its host, the key to none."""
+    return f"{cookie}.{key}"
 
 
 def _not_valid() -> Unauthenticated:
@@ -228,9 +234,10 @@ def _until(instant: datetime, root: Token | None) -> datetime:
 
 def sign_out(desk: Desk, ask: SignOut) -> SignedOutShape:
     """Make a cookie worthless."""
-    known = people.find_token(desk.tx, ask.cookie)
+    secret = page_secret(ask.cookie, ask.key)
+    known = people.find_token(desk.tx, secret)
     if known is not None and known.kind == "cookie":
-        people.revoke_secret(desk.tx, ask.cookie)
+        people.revoke_secret(desk.tx, secret)
     return SignedOutShape()
 
 

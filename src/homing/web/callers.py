@@ -1,4 +1,8 @@
-"""Who asks: a bearer token, or the page's cookie of thirty rolling days."""
+"""Who asks: a bearer token, or the page's cookie of thirty rolling days together with the page's key.
+
+Browsers send a cookie to every port of its host, so a cookie alone proves nothing: whoever serves another port has it,
+too. The key lies in the storage of the page's own origin, and comes as a header.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +13,7 @@ from fastapi import Request
 
 from homing.model.errors import NotReady, Unauthenticated
 from homing.model.people import Caller, Door
-from homing.operations.people import Known, prolong, recognise
+from homing.operations.people import Known, page_secret, prolong, recognise
 from homing.settings import Settings
 from homing.store import Store, Tx
 from homing.store.people import touch_token
@@ -18,6 +22,7 @@ from homing.web.hosts import check_origin
 NOBODY = Caller(user_id="", role="user", door="api")
 """Whoever signs in or calls a hook: what they bring along is their proof."""
 
+KEY = "Homing-Key"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -51,7 +56,7 @@ class Doorman:
             self._touch(known.token.id)
         if rolls:
             lives = await self._store.write(lambda tx: prolong(tx, known) - tx.now())
-            self.give_cookie(request, secret, lives)
+            self.give_cookie(request, self.cookie_of(request) or "", lives)
         return known.caller
 
     def _touch(self, token_id: str) -> None:
@@ -94,7 +99,17 @@ class Doorman:
         cookie = self.cookie_of(request)
         if not cookie:
             raise Unauthenticated("Send the header Authorization: Bearer <token>, or sign in with `homing open`.")
-        return cookie, "cookie"
+        key = key_of(request)
+        if not key:
+            raise Unauthenticated(
+                f"The cookie came without the header {KEY}. Sign in again: `homing open` gives a link."
+            )
+        return page_secret(cookie, key), "cookie"
+
+
+def key_of(request: Request) -> str | None:
+    """Tell the page's key."""
+    return request.headers.get(KEY)
 
 
 def until(instant: str, now: datetime) -> timedelta:

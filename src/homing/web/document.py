@@ -110,6 +110,7 @@ def whole(document: Json, schemas: Iterable[Json]) -> Json:
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "cookie": {"type": "apiKey", "in": "cookie", "name": "homing_4664", "description": "The page's; by port."},
+        "key": {"type": "apiKey", "in": "header", "name": "Homing-Key", "description": "The page's, from sign_in."},
     }
-    document["security"] = [{"token": []}, {"cookie": []}]
+    document["security"] = [{"token": []}, {"cookie": [], "key": []}]
     return document

@@ -18,7 +18,7 @@ from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
 from homing.web.answering import Made, bodied, idempotency_key, key_reused, let_in, queried
 from homing.web.bodies import read_body, read_hook
-from homing.web.callers import NOBODY, until
+from homing.web.callers import NOBODY, key_of, until
 from homing.web.changes import read_place
 from homing.web.door import FrontDoor
 from homing.web.hosts import check_origin
@@ -44,9 +44,9 @@ async def sign_out(door: FrontDoor, request: Request) -> Response:
     """End the browser's cookie, here and there."""
     check_origin(request, door.settings)
     queried(SIGN_OUT, request)
-    cookie = door.doorman.cookie_of(request)
-    if cookie is not None:
-        ask = read(SignOut, {"cookie": cookie})
+    cookie, key = door.doorman.cookie_of(request), key_of(request)
+    if cookie is not None and key is not None:
+        ask = read(SignOut, {"cookie": cookie, "key": key})
         await door.store.write(lambda tx: close_with(_desk(door, tx), ask))
     door.doorman.give_cookie(request, "", timedelta())
     return Made(status=SIGN_OUT.operation.status, text=SignedOutShape().model_dump_json()).response()

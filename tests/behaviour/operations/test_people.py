@@ -14,6 +14,7 @@ from homing.operations.people import (
     get_me,
     list_agents,
     list_tokens,
+    page_secret,
     prolong,
     recognise,
     revoke_token,
@@ -84,8 +85,8 @@ def test_a_code_signs_in_once_and_gives_a_cookie_that_rolls(world: World) -> Non
     code = world.write(lambda tx: create_code(world.desk(tx)))
     assert world.write(lambda tx: recognise(tx, code, "page")) is None
     signed = world.ask(sign_in, SignIn(code=code))
-    assert set(signed.plain()) == {"user_id", "role", "expires_at"}
-    cookie = signed.cookie.get_secret_value()
+    assert set(signed.plain()) == {"user_id", "role", "expires_at", "key"}
+    cookie = page_secret(signed.cookie.get_secret_value(), signed.key)
     with pytest.raises(Unauthenticated):
         world.ask(sign_in, SignIn(code=code))
     known = world.write(lambda tx: recognise(tx, cookie, "page"))
@@ -101,7 +102,7 @@ def test_a_code_signs_in_once_and_gives_a_cookie_that_rolls(world: World) -> Non
     assert again is not None
     assert world.write(again.wants_prolonging) is True
     world.write(lambda tx: prolong(tx, again))
-    world.ask(sign_out, SignOut(cookie=cookie))
+    world.ask(sign_out, SignOut(cookie=signed.cookie.get_secret_value(), key=signed.key))
     assert world.write(lambda tx: recognise(tx, cookie, "page")) is None
 
 

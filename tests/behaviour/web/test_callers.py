@@ -10,13 +10,14 @@ import pytest
 
 from homing.model.errors import Invalid
 from homing.model.people import OWNER
-from homing.operations.people import create_code
+from homing.operations.people import create_code, page_secret
 from homing.settings import load
 from homing.store import Tx, people
+from homing.web.callers import KEY
 from homing.web.hosts import check_exposure
 from homing.web.limits import Limits
 from support.asking import session
-from support.site import COOKIE, OWNER_TOKEN, Site, give_token, open_site, problem
+from support.site import COOKIE, OWNER_TOKEN, Site, give_token, open_site, problem, sign_in
 from support.worlds import World, make_house
 
 HERE = {"Origin": "http://127.0.0.1:4664"}
@@ -48,9 +49,9 @@ async def test_revoking_a_token_ends_the_browsers_that_came_in_by_it_and_no_othe
 
 async def signed_in(site: Site, proof: dict[str, str]) -> httpx2.AsyncClient:
     """Give a browser that has signed in."""
-    response = await site.nobody.post("/api/auth/sign-in", json=proof)
-    assert response.status_code == 200, response.text
-    return site.client(Cookie=f"{COOKIE}={response.cookies[COOKIE]}")
+    browser = site.nobody
+    await sign_in(browser, proof)
+    return browser
 
 
 async def test_a_token_ends_when_it_was_to_end(site: Site) -> None:
@@ -65,11 +66,31 @@ async def test_a_token_ends_when_it_was_to_end(site: Site) -> None:
 
 async def test_neither_a_code_nor_a_cookie_is_a_token(site: Site) -> None:
     give_token(site.world, OWNER, "admin", "a-code", kind="code")
-    give_token(site.world, OWNER, "admin", "a-cookie", kind="cookie")
+    give_token(site.world, OWNER, "admin", "a-cookie.key", kind="cookie")
+    keyed = {KEY: "key"}
     assert (await site.client("a-code").get("/api/me")).status_code == 401
-    assert (await site.client("a-cookie").get("/api/me")).status_code == 401
-    assert (await site.client(Cookie=f"{COOKIE}={OWNER_TOKEN}").get("/api/me")).status_code == 401
-    assert (await site.client(Cookie=f"{COOKIE}=a-code").get("/api/me")).status_code == 401
+    assert (await site.client("a-cookie.key").get("/api/me")).status_code == 401
+    assert (await site.client(Cookie=f"{COOKIE}={OWNER_TOKEN}", **keyed).get("/api/me")).status_code == 401
+    assert (await site.client(Cookie=f"{COOKIE}=a-code", **keyed).get("/api/me")).status_code == 401
+    assert (await site.client(Cookie=f"{COOKIE}=a-cookie", **keyed).get("/api/me")).status_code == 200
+
+
+async def test_a_cookie_without_the_pages_key_opens_nothing(site: Site) -> None:
+    """Browsers send it to every port of the host: whoever serves another one has it."""
+    give_token(site.world, OWNER, "admin", "cookie-of-0.1.0", kind="cookie")
+    browser = site.nobody
+    await sign_in(browser, {"token": OWNER_TOKEN})
+    caught, key = browser.cookies[COOKIE], browser.headers[KEY]
+    for cookie in (caught, f"{caught}.", f"{caught}.{caught}", "cookie-of-0.1.0"):
+        for headers in ({}, {KEY: ""}, {KEY: "guessed"}, {KEY: caught}):
+            thief = site.client(Cookie=f"{COOKIE}={cookie}", **headers)
+            for path in ("/api/me", "/api/events"):
+                assert (await thief.get(path)).status_code == 401, (path, headers)
+    assert (await site.client(**{KEY: key}).get("/api/me")).status_code == 401
+    assert (
+        await site.nobody.get("/api/me", params={KEY: key}, headers={"Cookie": f"{COOKIE}={caught}"})
+    ).status_code == 401
+    assert (await browser.get("/api/me")).json()["role"] == "admin"
 
 
 async def test_a_header_that_proves_nothing_is_told_how_to(site: Site) -> None:
@@ -82,8 +103,7 @@ async def test_a_header_that_proves_nothing_is_told_how_to(site: Site) -> None:
 async def test_a_code_signs_in_once_with_a_cookie_no_script_can_read(site: Site) -> None:
     give_token(site.world, OWNER, "admin", "a-code", kind="code")
     browser = site.nobody
-    signed = await browser.post("/api/auth/sign-in", json={"code": "a-code"}, headers=HERE)
-    assert signed.status_code == 200
+    signed = await sign_in(browser, {"code": "a-code"}, **HERE)
     assert signed.json()["user_id"] == OWNER
     assert "cookie" not in signed.json()
     cookie = signed.headers["set-cookie"]
@@ -94,14 +114,15 @@ async def test_a_code_signs_in_once_with_a_cookie_no_script_can_read(site: Site)
     assert (await browser.get("/api/me")).json()["role"] == "admin"
     again = await site.nobody.post("/api/auth/sign-in", json={"code": "a-code"})
     assert again.status_code == 401
-    kept = site.world.write(lambda tx: people.find_token(tx, cookie.partition("=")[2].partition(";")[0]))
+    secret = page_secret(cookie.partition("=")[2].partition(";")[0], signed.json()["key"])
+    kept = site.world.write(lambda tx: people.find_token(tx, secret))
     assert kept is not None
     assert kept.kind == "cookie"
 
 
 async def test_a_token_signs_in_too_and_what_the_page_adds_says_so(site: Site) -> None:
     browser = site.nobody
-    assert (await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})).status_code == 200
+    await sign_in(browser, {"token": OWNER_TOKEN})
     session(site.world)
     job = await browser.post("/api/jobs", json={"session_key": "web:abc", "when": "in 2 hours", "message": "look"})
     assert job.json()["origin"]["door"] == "page"
@@ -113,8 +134,8 @@ async def test_a_token_signs_in_too_and_what_the_page_adds_says_so(site: Site) -
 
 async def test_signing_out_ends_the_cookie_here_and_there(site: Site) -> None:
     browser = site.nobody
-    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
-    stolen = site.client(Cookie=f"{COOKIE}={browser.cookies[COOKIE]}")
+    await sign_in(browser, {"token": OWNER_TOKEN})
+    stolen = site.client(Cookie=f"{COOKIE}={browser.cookies[COOKIE]}", **{KEY: browser.headers[KEY]})
     assert (await stolen.get("/api/me")).status_code == 200
     out = await browser.post("/api/auth/sign-out")
     assert out.status_code == 200
@@ -128,14 +149,14 @@ async def test_a_cookie_rolls_on_while_it_is_used(site: Site) -> None:
         ends = tx.now() + timedelta(days=20)
         give: dict[str, Any] = {"user_id": OWNER, "role": "user", "expires_at": ends}
         token = people.add_token(tx, kind="token", secret="brief", **give)
-        people.add_token(tx, kind="cookie", secret="rolling", made_from=token.id, **give)
+        people.add_token(tx, kind="cookie", secret="rolling.key", made_from=token.id, **give)
 
     site.world.write(nearly_old)
     # Its token ends in twenty days: it does not roll beyond.
-    fixed = await site.client(Cookie=f"{COOKIE}=rolling").get("/api/me")
+    fixed = await site.client(Cookie=f"{COOKIE}=rolling", **{KEY: "key"}).get("/api/me")
     assert "set-cookie" not in fixed.headers
     browser = site.nobody
-    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
+    await sign_in(browser, {"token": OWNER_TOKEN})
     assert "set-cookie" not in (await browser.get("/api/me")).headers
     if not site.world.postgres:
         site.world.clock.advance(timedelta(days=29))
@@ -182,7 +203,7 @@ async def test_the_public_name_is_ours(world: World) -> None:
 
 async def test_another_sites_page_cannot_use_the_cookie(site: Site) -> None:
     browser = site.nobody
-    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN}, headers=HERE)
+    await sign_in(browser, {"token": OWNER_TOKEN}, **HERE)
     for origin in ("https://evil.example", "http://127.0.0.1:9999", "null", "http://localhost:4664"):
         forged = await browser.post("/api/memories", json={"text": "x"}, headers={"Origin": origin})
         assert forged.status_code == 403, origin

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from homing.model.people import OWNER
 from homing.store import Tx, people
 from homing.store import tables as t
-from support.site import OWNER_TOKEN, STRANGER_TOKEN, Site, problem
+from support.site import OWNER_TOKEN, STRANGER_TOKEN, Site, problem, sign_in
 
 
 async def make(client: httpx2.AsyncClient, **body: Any) -> dict[str, Any]:
@@ -51,8 +51,7 @@ async def test_revoking_a_token_ends_everything_that_was_made_with_it(site: Site
 async def test_a_token_of_the_page_ends_with_the_token_that_signed_in_and_not_with_the_cookie(site: Site) -> None:
     root = await make(site.owner, role="admin")
     browser = site.nobody
-    signed = await browser.post("/api/auth/sign-in", json={"token": root["token"]})
-    browser.headers["Homing-Key"] = signed.json().get("key", "")
+    await sign_in(browser, {"token": root["token"]})
     made = await make(browser, name="phone")
     assert (await browser.post("/api/auth/sign-out")).status_code == 200
     assert await works(site, made["token"])

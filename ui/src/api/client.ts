@@ -1,6 +1,7 @@
 // One typed client for the whole page. Everything the server refuses arrives as a `Refusal`, with its sentence.
 import createClient from "openapi-fetch";
 import type { paths } from "./schema";
+import { KEY, keyOf } from "./key";
 import type { FieldError, Problem } from "./types";
 
 export class Refusal extends Error {
@@ -43,6 +44,8 @@ export function tellSignedOut() {
 
 api.use({
   onRequest({ request }) {
+    const key = keyOf();
+    if (key) request.headers.set(KEY, key);
     if (request.method === "POST" && !request.headers.has("Idempotency-Key")) request.headers.set("Idempotency-Key", randomKey());
     return request;
   },

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 import { setServerTime } from "../time/clock";
 import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
 import { tellSignedOut } from "./client";
+import { NoStream, hear } from "./events";
 import type { Delivery, Job, Message, Run, Session } from "./types";
 
 export type Line = "connecting" | "live" | "lost";
@@ -111,56 +112,49 @@ const NAP_MS = 40_000;
 
 /** Hold the stream open until the returned function is called. */
 export function connect(client: QueryClient): () => void {
-  let source: EventSource | undefined;
+  let stream: AbortController | undefined;
   let retry: number | undefined;
   let waitMs = FIRST_WAIT_MS;
   let greeted = false;
   let awakeAt = Date.now();
 
-  function hear<T>(noun: string, place: (object: T) => void) {
-    source?.addEventListener(noun, (event) => place(JSON.parse((event as MessageEvent<string>).data) as T));
-  }
+  const placed: Record<string, (data: string) => void> = {};
+  const on = <T>(noun: string, place: (object: T) => void) => (placed[noun] = (data) => place(JSON.parse(data) as T));
+  on<{ server_time: string; resumed: boolean }>("hello", (hello) => {
+    waitMs = FIRST_WAIT_MS;
+    setServerTime(hello.server_time);
+    turns.clear();
+    setLine("live");
+    if (!hello.resumed) void client.invalidateQueries({ predicate: (query) => !greeted ? query.state.data !== undefined : true });
+    greeted = true;
+  });
+  on<Message>("message", (message) => onMessage(client, message));
+  on<Session>("session", (session) => onSession(client, session));
+  on<Job>("job", (job) => placeJob(client, job));
+  on<Run>("run", (run) => placeRun(client, run));
+  on<Delivery>("delivery", (delivery) => placeDelivery(client, delivery));
+  on<TextEvent>("text", onText);
+  on<StepEvent>("step", onStep);
 
   function open() {
     window.clearTimeout(retry);
-    source?.close();
-    source = new EventSource("/api/events");
-    hear<{ server_time: string; resumed: boolean }>("hello", (hello) => {
-      waitMs = FIRST_WAIT_MS;
-      setServerTime(hello.server_time);
-      turns.clear();
-      setLine("live");
-      if (!hello.resumed) void client.invalidateQueries({ predicate: (query) => !greeted ? query.state.data !== undefined : true });
-      greeted = true;
-    });
-    hear<Message>("message", (message) => onMessage(client, message));
-    hear<Session>("session", (session) => onSession(client, session));
-    hear<Job>("job", (job) => placeJob(client, job));
-    hear<Run>("run", (run) => placeRun(client, run));
-    hear<Delivery>("delivery", (delivery) => placeDelivery(client, delivery));
-    hear<TextEvent>("text", onText);
-    hear<StepEvent>("step", onStep);
-    source.onerror = lost;
+    stream?.abort();
+    const { signal } = (stream = new AbortController());
+    hear("/api/events", signal, (noun, data) => placed[noun]?.(data)).then(
+      () => lost(signal),
+      (error: unknown) => {
+        if (error instanceof NoStream && error.status === 401 && !signal.aborted) tellSignedOut();
+        else lost(signal);
+      },
+    );
   }
 
-  function lost() {
-    source?.close();
+  function lost(signal: AbortSignal) {
+    if (signal.aborted) return;
     setLine("lost");
     window.clearTimeout(retry);
-    retry = window.setTimeout(() => void again(), waitMs);
+    retry = window.setTimeout(open, waitMs);
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
-  }
-
-  /** An event source cannot tell "signed out" from "gone", so one plain question comes first. */
-  async function again() {
-    try {
-      const response = await fetch("/api/me", { credentials: "same-origin" });
-      if (response.status === 401) return tellSignedOut();
-      if (response.ok) return open();
-    } catch {
-      // Still away; the next try is already longer off.
-    }
-    lost();
   }
 
   /** After a nap the line may be dead without anybody having said so. */
@@ -170,14 +164,14 @@ export function connect(client: QueryClient): () => void {
     if (slept) open();
   }, 10_000);
 
-  const online = () => void (line === "lost" && again());
+  const online = () => void (line === "lost" && open());
   window.addEventListener("online", online);
   open();
   return () => {
     window.removeEventListener("online", online);
     window.clearInterval(watch);
     window.clearTimeout(retry);
-    source?.close();
+    stream?.abort();
     setLine("connecting");
   };
 }

@@ -1,5 +1,6 @@
 // The server's operations under the server's names, one function each.
 import { answer, api } from "./client";
+import { keepKey } from "./key";
 import type { DeliveryState, Job, JobDraft, JobPatch, JobStatus, Message, Page, Run, RunState, ScheduleDraft } from "./types";
 
 const LIST = 50;
@@ -14,8 +15,16 @@ export const getStatus = () => answer(api.GET("/api/status"));
 export const getMe = () => answer(api.GET("/api/me"));
 export const updateMe = (body: { timezone?: string }) => answer(api.PATCH("/api/me", { body }));
 
-export const signIn = (body: { code?: string; token?: string }) => answer(api.POST("/api/auth/sign-in", { body }));
-export const signOut = () => answer(api.POST("/api/auth/sign-out"));
+export const signIn = async (body: { code?: string; token?: string }) => {
+  const signed = await answer(api.POST("/api/auth/sign-in", { body }));
+  keepKey((signed as typeof signed & { key: string }).key);
+  return signed;
+};
+export const signOut = async () => {
+  const gone = await answer(api.POST("/api/auth/sign-out"));
+  keepKey(null);
+  return gone;
+};
 
 export const listTokens = () => answer(api.GET("/api/tokens", query({ limit: WHOLE })));
 export const createToken = () => answer(api.POST("/api/tokens", { body: {} }));

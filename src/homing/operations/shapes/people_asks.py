@@ -99,18 +99,23 @@ class SignIn(Ask):
 
 
 class SignedInShape(Answer):
-    """Who is signed in now. The cookie's secret is for the door, never for the body."""
+    """Who is signed in now. The cookie's secret is for the door, never for the body.
+
+    The key is for the page alone: it keeps it in its origin's storage and sends it as the header Homing-Key.
+    """
 
     user_id: str
     role: Role
     expires_at: str
+    key: str
     cookie: SecretStr = Field(exclude=True)
 
 
 class SignOut(Ask):
-    """The cookie that is given up."""
+    """The cookie that is given up, with the page's key."""
 
     cookie: Annotated[str, Field(max_length=256)]
+    key: Annotated[str, Field(max_length=256)]
 
 
 class SignedOutShape(Answer):
