@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+import sqlalchemy as sa
 
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
@@ -19,7 +20,8 @@ from homing.operations.desk import Desk, House
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
 from homing.settings import Settings, load
-from homing.store import Store, Tx, inbounds, jobs, lanes, people, runs, schema, sessions, turns
+from homing.store import Store, Tx, inbounds, jobs, lanes, people, runs, schema, sessions, turns, upkeep
+from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.store.turns import NewTurn
 from homing.testing import FakeClock, PostgresServer
@@ -32,6 +34,8 @@ START = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 
 OWNER_CALLER = Caller(user_id=OWNER, role="admin", door="api")
 STRANGER = Caller(user_id="stranger", role="user", door="api")
+
+SCHEDULER = "worker_world"
 
 _TEMPLATE = "homing_template"
 
@@ -124,6 +128,14 @@ def furnish(tx: Tx) -> None:
     people.add_user(tx, STRANGER.user_id, role="user", name="Stranger")
     people.add_agent(tx, Agent(id="main", name="Main", model=None, instructions="You are helpful.", tools=()))
     people.add_agent(tx, Agent(id="other", name="Other", model=None, instructions="You are another.", tools=()))
+    # Somebody watches the clock, wherever a test sets it: without, every answer would warn that nothing fires.
+    upkeep.beat(tx, SCHEDULER, name="scheduler", schedules=True, next_wake_at=None)
+    tx.run(sa.update(t.worker).values(beat_at=datetime(2999, 1, 1, tzinfo=UTC)))
+
+
+def stop_scheduler(tx: Tx) -> None:
+    """Leave nobody to watch the clock."""
+    upkeep.leave(tx, SCHEDULER)
 
 
 def _fill(url: str) -> None:

@@ -61,6 +61,8 @@ class Tool:
     repeatable: bool = False
     own: bool = False
     seconds: float = 60.0
+    aliases: tuple[str, ...] = ()
+    """Names that are understood as well, and not offered: models call a tool as they know it from elsewhere."""
 
 
 class Journal(Protocol):

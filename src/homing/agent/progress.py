@@ -18,6 +18,7 @@ class Progress:
     journal: Journal
     messages: Sequence[ModelMessage]
     tools: dict[str, Tool]
+    """By every name that is understood."""
     half_done: frozenset[str]
     """Keys of unrepeatable calls that an earlier attempt began and did not finish."""
     steps: int
@@ -31,7 +32,9 @@ class Progress:
             ask=ask,
             journal=journal,
             messages=rebuild(ask.prompt, ask.kept),
-            tools={tool.name: tool for tool in ask.tools},
+            # A tool's own name wins over another's alias.
+            tools={alias: tool for tool in ask.tools for alias in tool.aliases}
+            | {tool.name: tool for tool in ask.tools},
             half_done=frozenset(step.key for step in ask.kept if step.kind == "tool" and not step.done) - done,
             steps=max((step.n for step in ask.kept), default=0),
         )

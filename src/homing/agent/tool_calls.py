@@ -49,7 +49,7 @@ async def _run_call(turn: Progress, part: ToolCallPart) -> ToolReturnPart:
     elif args is None:
         result = await _tell(turn, call, MALFORMED)
     elif tool is None:
-        known = ", ".join(turn.tools) or "none"
+        known = ", ".join(tool.name for tool in turn.ask.tools) or "none"
         result = await _tell(turn, call, f"Unknown tool: {call.name}. Known tools: {known}.")
     else:
         result = await _work(turn, tool, call)

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from homing.cli.server import Json
@@ -19,9 +19,12 @@ class Screen:
     """Where an answer goes, and in which of the two ways."""
 
     as_json: bool
+    warnings: set[str] = field(default_factory=set[str])
+    """What the answers warned of so far."""
 
     def show(self, answer: Json, drawn: Callable[[], "RenderableType"]) -> None:
         """Show one object."""
+        self.warnings.update(answer.get("warnings") or ())
         if self.as_json:
             write_json(answer)
         else:

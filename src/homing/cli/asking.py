@@ -11,14 +11,13 @@ from homing.cli.answers import Screen, note
 from homing.cli.home import announced_url, known_token
 from homing.cli.problems import Unreachable, failed
 from homing.cli.server import Server
+from homing.model.clock import NOTHING_FIRES
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
     from homing.cli.remote import Remote
 
 AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
-
-NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +34,12 @@ def asking(as_json: bool) -> Generator[Desk]:
     """Open the way to whoever answers; at the end say if nothing fires."""
     settings = load()
     server = reach(settings)
+    screen = Screen(as_json=as_json)
     try:
-        yield Desk(settings=settings, server=server, screen=Screen(as_json=as_json))
+        yield Desk(settings=settings, server=server, screen=screen)
     finally:
         server.close()
-    if not server.alive:
+    if not server.alive or NOTHING_FIRES in screen.warnings:
         note(NOTHING_FIRES)
 
 

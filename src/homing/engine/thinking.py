@@ -17,7 +17,7 @@ from homing.engine.speaking import Company, company_of, shown
 from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
 from homing.model.errors import Failed
 from homing.model.memories import Memory
-from homing.model.people import Agent
+from homing.model.people import SCHEDULERS, Agent
 from homing.model.sessions import Session
 from homing.operations.desk import House
 from homing.store import Store, Tx, memories, messages, people, sessions
@@ -178,7 +178,7 @@ def _instructions(past: _Past, summary: str | None, tools: Sequence[Tool], opene
     parts += [
         f"For every reminder, later check or regular task, and whenever you promise to come back, call {name}:"
         " without it nothing happens. Tell the user the time and zone from its reply."
-        for name in ("schedule_task", "cron")
+        for name in SCHEDULERS
         if name in names
     ]
     if past.company.several:

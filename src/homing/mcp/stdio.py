@@ -13,9 +13,8 @@ from mcp_types import INTERNAL_ERROR, CallToolResult, Tool
 from homing.mcp.doorway import Doorway, make_server
 from homing.mcp.results import beside, failed
 from homing.mcp.there import TIMEOUT, Address, There
+from homing.model.clock import NOTHING_FIRES
 from homing.model.errors import NotReady, Refused
-
-NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
 
 
 async def serve(

@@ -4,6 +4,9 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
+"""What every door says of jobs while nobody watches the clock."""
+
 
 class Clock(Protocol):
     """Tells the time. Tests set it; nobody else does."""

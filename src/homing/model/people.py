@@ -10,6 +10,9 @@ Source = Literal["person", "run", "report", "hook", "agent", "system"]
 
 OWNER = "default"
 
+SCHEDULERS = ("schedule_task", "cron", "schedule_message")
+"""The names of the one tool that works with jobs; an agent is offered it under one of them and understood under all."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class User:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from homing.model.clock import NOTHING_FIRES
 from homing.operations.desk import Desk
 from homing.operations.shapes.base import Nothing, utc
 from homing.operations.shapes.people_asks import (
@@ -17,6 +18,7 @@ from homing.store import deliveries, job_lists, jobs, run_lists, upkeep
 from homing.store.upkeep import Worker
 
 ALIVE = timedelta(seconds=90)
+OFF = "The scheduler is switched off (HOMING_SCHEDULER_ENABLED): nothing fires until it is on."
 
 
 def get_status(desk: Desk, ask: Nothing) -> StatusShape:
@@ -40,6 +42,13 @@ def get_status(desk: Desk, ask: Nothing) -> StatusShape:
         runs=RunCounts(**run_lists.count_active(desk.tx, user_id)),
         deliveries=DeliveryCounts(**deliveries.count_by_state(desk.tx, user_id)),
     )
+
+
+def why_nothing_fires(desk: Desk) -> str | None:
+    """Say why no job can come due now; None while a scheduler is alive."""
+    if any(worker.schedules for worker in upkeep.workers(desk.tx, ALIVE)):
+        return None
+    return NOTHING_FIRES if desk.settings.scheduler_enabled else OFF
 
 
 def _next_wake(desk: Desk, workers: Sequence[Worker]) -> datetime | None:

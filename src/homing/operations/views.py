@@ -12,6 +12,7 @@ from homing.operations.shapes.job import JobShape, job_shape
 from homing.operations.shapes.message import MessageShape, message_shape
 from homing.operations.shapes.run import RunRow, RunShape, WaitingFor, run_row, run_shape
 from homing.operations.shapes.session import SessionShape, session_shape
+from homing.operations.status import why_nothing_fires
 from homing.store import (
     deliveries,
     inbounds,
@@ -53,8 +54,10 @@ def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) ->
 
 
 def show_job(desk: Desk, job: Job, *, deduped: bool = False, warnings: Sequence[str] = ()) -> JobShape:
-    """Show one job."""
+    """Show one job as an answer to a change: what promises a time says if nothing will keep the promise."""
     [shape] = show_jobs(desk, [job])
+    if job.next_run_at is not None and (silent := why_nothing_fires(desk)):
+        warnings = [*warnings, silent]
     if not deduped and not warnings:
         return shape
     return shape.model_copy(update={"deduped": deduped, "warnings": list(warnings) or None})

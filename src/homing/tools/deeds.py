@@ -26,7 +26,7 @@ from homing.operations.shapes.job_asks import (
     UpdateJob,
     WhyJob,
 )
-from homing.operations.status import get_status
+from homing.operations.status import get_status, why_nothing_fires
 from homing.operations.undo import undo_job
 from homing.operations.why import why_job
 from homing.store.steps import Done
@@ -153,7 +153,12 @@ def _status(call: Call) -> Done:
         return _get(call)
     status = get_status(call.desk, Nothing())
     counts = ", ".join(f"{count} {name}" for name, count in status.jobs.model_dump().items())
-    return Done(text=f"Scheduler: {'on' if status.scheduler.enabled else 'off'}. Automations: {counts}.")
+    silent = why_nothing_fires(call.desk)
+    if silent is not None:
+        return Done(text=f"{silent} Automations: {counts}.")
+    at, tz = status.scheduler.next_wake_at, status.timezone
+    wake = f"{replies.moment(at, tz, call.now)} {tz}" if at else "none"
+    return Done(text=f"Scheduler: on. Next wake: {wake}. Automations: {counts}.")
 
 
 def _moved(call: Call, before: Job, job: JobShape, change: str, *, said: str = "") -> Done:

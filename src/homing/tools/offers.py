@@ -18,3 +18,4 @@ class Offer:
     description: str
     parameters: Mapping[str, object]
     deed: Deed
+    aliases: tuple[str, ...] = ()

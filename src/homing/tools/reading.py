@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from homing.model.errors import Invalid
+from homing.model.schedules.spellings import KINDS
 from homing.tools.arguments import Arguments, gather, opened
 from homing.tools.spellings import ACTIONS, PAYLOAD_KINDS, action_of, plain
 
@@ -27,6 +28,8 @@ _USED = {
     "skip": {"job_id", "count"},
     "undo": {"job_id", "revision"},
 }
+# Parts of a schedule that are no time of their own.
+_BESIDES = ("kind", "anchor", "anchor_ms", "interval")
 NO_SCRIPT = (
     "script is not supported: nothing runs before the agent does. Leave script out and say in message what to check; "
     "with quiet=true the run stays silent when there is no news."
@@ -143,8 +146,9 @@ def _schedule(said: Arguments) -> dict[str, object]:
         found["recurrence"] = {"when": again}
     elif first:
         found["processAfter"] = {"schedule": {"at": first}}
-    times = [name for name in said.schedule_parts if name not in ("kind", "anchor", "anchor_ms", "interval")]
-    found |= {name: {"schedule": dict(said.schedule_parts)} for name in times}
+    parts = _of_kind(said.schedule_parts)
+    times = [name for name in parts if name not in _BESIDES]
+    found |= {name: {"schedule": parts} for name in times}
     if len(found) > 1:
         names = " and ".join(found)
         raise Invalid(f"{names} are {len(found)} schedules; give one of them.", field="when", code="schedule_twice")
@@ -153,6 +157,13 @@ def _schedule(said: Arguments) -> dict[str, object]:
         raise Invalid(f"{loose[0]} belongs to {owner}.", field=loose[0], code="unknown_field")
     schedule = _in_zone(next(iter(found.values()), dict[str, object]()), said.text("tz"))
     return {**schedule, "starts_at": first} if first and again else schedule
+
+
+def _of_kind(parts: Mapping[str, object]) -> dict[str, object]:
+    """Where every field was filled in, the kind says which one counts."""
+    kind = str(parts.get("kind", "")).lower()
+    chosen = [name for name in parts if KINDS.get(plain(name)) == kind]
+    return {name: value for name, value in parts.items() if name in chosen or name in _BESIDES or not chosen}
 
 
 def _whole_schedule(value: object) -> dict[str, object]:

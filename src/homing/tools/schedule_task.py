@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from homing.model.errors import MAX_FIELD_ERRORS, Refused
+from homing.model.people import SCHEDULERS
 from homing.model.sessions import Session
 from homing.operations.desk import Desk
 from homing.store.steps import Done
@@ -61,8 +62,9 @@ def schedule_task(desk: Desk, session: Session, arguments: Mapping[str, object])
 
 
 def offer(name: str) -> Offer:
-    """Offer the tool under the name that an agent's prompts know."""
-    return Offer(name=name, description=DESCRIPTION, parameters=PARAMETERS, deed=schedule_task)
+    """Offer the tool under the name that an agent's prompts know; a model that calls it by another is understood."""
+    others = tuple(other for other in SCHEDULERS if other != name)
+    return Offer(name=name, description=DESCRIPTION, parameters=PARAMETERS, deed=schedule_task, aliases=others)
 
 
 def _left_out(asked: Asked) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from homing.agent.journal import Tool, ToolCall
 from homing.model.bounds import check_bounds
-from homing.model.people import ActingTurn, Agent, Caller
+from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.desk import Desk, House
@@ -12,8 +12,6 @@ from homing.store import Tx, sessions
 from homing.store.steps import Done
 from homing.tools import memory, quiet, schedule_task
 from homing.tools.offers import Offer
-
-SCHEDULERS = ("schedule_task", "cron")
 
 Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
 
@@ -43,7 +41,14 @@ def _tool(offer: Offer, turn: Turn, session_key: str, house: House, commit: Comm
 
         return await commit(call, work)
 
-    return Tool(name=offer.name, description=offer.description, parameters=offer.parameters, run=run, own=True)
+    return Tool(
+        name=offer.name,
+        description=offer.description,
+        parameters=offer.parameters,
+        run=run,
+        own=True,
+        aliases=offer.aliases,
+    )
 
 
 def _caller(turn: Turn, session_key: str) -> Caller:

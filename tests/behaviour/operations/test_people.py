@@ -141,7 +141,7 @@ def test_the_status_counts_ones_own_things(world: World) -> None:
     assert plain["runs"] == {"queued": 1, "running": 0}
     assert plain["model"] == {"name": "offline", "offline": True, "why": "No key was found."}
     assert plain["database"] == ("postgresql" if world.postgres else "sqlite")
-    assert (status.scheduler.workers, status.scheduler.enabled) == (1, True)
+    assert (status.scheduler.workers, status.scheduler.enabled) == (2, True)
     assert status.scheduler.next_wake_at is not None
     assert world.ask(get_status, Nothing(), caller=STRANGER).jobs.active == 0
 

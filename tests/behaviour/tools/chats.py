@@ -1,19 +1,25 @@
-"""A conversation whose agent calls `schedule_task` as a turn of it would."""
+"""A conversation whose agent calls the scheduling tool as a turn of it would."""
 
+import contextlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
+from homing.agent.journal import ToolCall
 from homing.model.errors import Refused
 from homing.model.jobs import Job
-from homing.model.people import ActingTurn, Caller, Source
+from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller, Source
 from homing.model.sessions import Session
+from homing.model.turns import Turn
 from homing.operations.desk import Desk
 from homing.store import Tx, jobs
 from homing.store.steps import Done
-from homing.tools.schedule_task import schedule_task
+from homing.tools.toolbox import toolbox
 from support.worlds import World
+
+AGENT = Agent(id="main", name="Main", model=None, instructions="Be kind.", tools=(SCHEDULERS[0],))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +31,8 @@ class Chat:
     source: Source = "person"
     job_id: str | None = None
     may_schedule: bool = False
+    tool: str = SCHEDULERS[0]
+    """The name by which the model calls; the agent is offered the first."""
 
     def desk(self, tx: Tx) -> Desk:
         turn = ActingTurn(
@@ -41,7 +49,34 @@ class Chat:
         return self.world.desk(tx, caller)
 
     def call(self, **arguments: object) -> Done:
-        return self.world.write(lambda tx: schedule_task(self.desk(tx), self.session, arguments))
+        """Call the tool by its name, as a turn would."""
+        kept: list[Done] = []
+
+        async def commit(call: ToolCall, work: Callable[[Tx], Done]) -> str:
+            kept.append(self.world.write(work))
+            return kept[0].text
+
+        tools = toolbox(
+            turn=self._turn(), session_key=self.session.key, agent=AGENT, house=self.world.house, commit=commit
+        )
+        [tool] = [tool for tool in tools if self.tool in (tool.name, *tool.aliases)]
+        working = tool.run(ToolCall(key="call_1", name=self.tool, args=arguments))
+        assert inspect.iscoroutine(working)
+        # Nothing in it waits for anything.
+        with contextlib.suppress(StopIteration):
+            working.send(None)
+        return kept[0]
+
+    def _turn(self) -> Turn:
+        now = self.world.now()
+        return Turn(
+            id="turn_test", lane_id=self.session.id, session_id=self.session.id, user_id=self.session.user_id,
+            agent_id=self.session.agent_id, source=self.source, run_id=None, job_id=self.job_id, state="running",
+            outcome=None, reason=None, worker_id=None, claimed_until=None, fence=1, attempts=1, deadline_at=None,
+            cancel_requested_at=None, cancel_reason=None, address=None, sender_id="anna", model="offline",
+            thinking=None, prompt="", policy={"may_schedule": self.may_schedule}, error=None, opening_seq=None,
+            closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
+        )  # fmt: skip
 
     def say(self, **arguments: object) -> str:
         return self.call(**arguments).text

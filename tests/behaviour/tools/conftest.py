@@ -5,14 +5,14 @@ import pytest
 from behaviour.tools.chats import Chat, MakeChat
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.agent.models import Models
-from homing.model.people import OWNER, Agent
+from homing.model.people import OWNER, SCHEDULERS, Agent
 from homing.store import Tx, people, sessions
 from homing.testing import ScriptedModel
 from support.worlds import World
 
 
 @pytest.fixture
-def open_chat(world: World) -> MakeChat:
+def open_chat(world: World, called: str) -> MakeChat:
     """Open conversations by key, for any user and agent."""
 
     def make(key: str = "web:fruit", *, user_id: str = OWNER, agent_id: str = "main", **acting: object) -> Chat:
@@ -22,9 +22,25 @@ def open_chat(world: World) -> MakeChat:
             )
         )
         assert session is not None
-        return Chat(world=world, session=session, **acting)  # pyright: ignore[reportArgumentType]
+        return Chat(world=world, session=session, tool=called, **acting)  # pyright: ignore[reportArgumentType]
 
     return make
+
+
+@pytest.fixture
+def called() -> str:
+    """The name by which models call the tool; a module may say others."""
+    return SCHEDULERS[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A name does not reach the database: the other names are tried on one kind only."""
+    items[:] = [item for item in items if not _is_other_name_on_postgres(item)]
+
+
+def _is_other_name_on_postgres(item: pytest.Item) -> bool:
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return params.get("database") == "postgresql" and params.get("called", SCHEDULERS[0]) != SCHEDULERS[0]
 
 
 @pytest.fixture

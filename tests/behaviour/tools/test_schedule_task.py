@@ -2,19 +2,27 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
 from homing.model.errors import Refused
-from homing.model.people import Caller
+from homing.model.people import SCHEDULERS, Caller
 from homing.model.schedules import At, Cron, Every
+from homing.operations.status import OFF
 from homing.tools.schedule_task import DESCRIPTION, PARAMETERS, schedule_task
-from support.worlds import World
+from support.worlds import World, stop_scheduler
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 """For exact sentences: only there is the time ours to set."""
+
+
+@pytest.fixture(params=SCHEDULERS)
+def called(request: pytest.FixtureRequest) -> str:
+    """Every name of the tool: the whole suite holds under each, though the agent is offered the first."""
+    return request.param
 
 
 @pytest.fixture
@@ -131,6 +139,33 @@ def test_flat_or_aliased_arguments_become_the_canonical_job(
 def test_two_schedule_fields_at_once_are_refused(chat: Chat) -> None:
     assert chat.refused(at="10m", cron="@daily", message="tea").startswith("at and cron are 2 schedules; give one")
     assert chat.jobs() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule"),
+    [
+        ("at", At(at=datetime(2100, 1, 1, tzinfo=UTC), tz="Europe/Berlin")),
+        ("every", 60000),
+        ("cron", Cron(cron="0 9 * * *", tz="Europe/Berlin")),
+    ],
+)
+@pytest.mark.parametrize("flat", [True, False])
+def test_where_every_field_is_filled_in_the_kind_decides(chat: Chat, kind: str, schedule: object, flat: bool) -> None:
+    whole = {"kind": kind, "at": "2100-01-01T00:00:00Z", "every_ms": 60000, "cron": "0 9 * * *"}
+    chat.call(action="add", message="tea", **(whole if flat else {"schedule": whole}))
+    [job] = chat.jobs()
+    read = job.timing.schedule
+    assert (read.every_ms if isinstance(read, Every) else read) == schedule
+    del whole["kind"]
+    refused = chat.refused(action="add", message="tea", **(whole if flat else {"schedule": whole}))
+    assert "are 3 schedules; give one" in refused
+
+
+def test_a_message_for_later_is_one_agent_turn(chat: Chat) -> None:
+    chat.call(text="Look at the oven", processAfter="2100-01-01T00:00:00Z")
+    [job] = chat.jobs()
+    assert job.timing.schedule == At(at=datetime(2100, 1, 1, tzinfo=UTC), tz="Europe/Berlin")
+    assert (job.payload.kind, job.payload.message) == ("agent_turn", "Look at the oven")
 
 
 def test_process_after_with_a_recurrence_is_the_first_run(chat: Chat) -> None:
@@ -326,7 +361,27 @@ def test_status_counts_what_there_is(chat: Chat) -> None:
     chat.add("tea")
     chat.add("coffee")
     chat.call(action="pause", job_id="coffee")
-    assert chat.say(action="status") == "Scheduler: on. Automations: 1 active, 1 paused, 0 attention, 0 done."
+    assert chat.say(action="status").endswith("Automations: 1 active, 1 paused, 0 attention, 0 done.")
+
+
+@on_sqlite
+def test_status_tells_the_next_wake(sunday: World, chat: Chat) -> None:
+    assert chat.say(action="status").startswith("Scheduler: on. Next wake: none. Automations: 0 active,")
+    chat.add("tea", when="every day at 9")
+    status = chat.say(action="status")
+    assert status.startswith("Scheduler: on. Next wake: Mon 16 Nov 09:00 Europe/Berlin. Automations: 1 active,")
+
+
+def test_no_time_is_promised_without_a_word_while_nothing_fires(chat: Chat) -> None:
+    chat.world.write(stop_scheduler)
+    added = chat.say(when="in 10 minutes", message="tea", name="tea")
+    assert added.endswith("Note: No server is running: nothing fires until `homing up`.")
+    off = replace(chat, world=chat.world.with_settings(scheduler_enabled=False))
+    assert off.say(when="in 10 minutes", message="milk").endswith(f"Note: {OFF}")
+    assert off.say(action="update", job_id="tea", when="in 20 minutes").endswith(f"Note: {OFF}")
+    assert OFF not in off.say(action="disable", job_id="tea")
+    assert off.say(action="enable", job_id="tea").endswith(f"Note: {OFF}")
+    assert off.say(action="status") == f"{OFF} Automations: 2 active, 0 paused, 0 attention, 0 done."
 
 
 # Which job

@@ -1,5 +1,7 @@
 """Tools inside real turns: which an agent gets, and that an effect and its step are one."""
 
+import pytest
+
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.model.runs import Run
 from homing.model.turns import Step
@@ -69,6 +71,31 @@ async def test_an_agent_whose_tools_name_cron_gets_the_same_under_that_name(open
     await talk.closing("look for fruit every morning")
     assert offered(model) == ["cron"]
     assert len(talk.jobs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("cron", ADD), ("schedule_message", {"text": "look for fruit", "processAfter": "2100-01-01T09:00:00Z"})],
+)
+async def test_a_model_that_calls_the_tool_by_another_name_is_understood(
+    open_talk: MakeTalk, name: str, args: dict[str, str]
+) -> None:
+    model = scripted_model([tool_call(name, args), "Done."])
+    talk = open_talk("schedule_task", model=model)
+    await talk.closing("look for fruit")
+    assert offered(model) == ["schedule_task"]
+    [step] = tool_steps(talk)
+    assert (step.name, step.failed) == (name, False)
+    assert [(job.payload.message, job.payload.kind) for job in talk.jobs()] == [("look for fruit", "agent_turn")]
+
+
+async def test_a_name_of_no_tool_is_refused_with_those_that_are_offered(open_talk: MakeTalk) -> None:
+    model = scripted_model([tool_call("calendar", ADD), tool_call("cron", ADD), "Done."])
+    talk = open_talk("schedule_task", "recall", model=model)
+    await talk.closing("look for fruit")
+    unknown, added = tool_steps(talk)
+    assert unknown.result == "Unknown tool: calendar. Known tools: schedule_task, recall."
+    assert not added.failed
 
 
 async def test_an_agent_gets_what_its_tools_name_and_the_scheduler_never_twice(open_talk: MakeTalk) -> None:

@@ -15,7 +15,7 @@ from homing.store.inbounds import NewInbound
 from homing.web.page import Page
 from support.asking import add, session
 from support.site import COOKIE, OWNER_TOKEN, STRANGER_TOKEN, Site, kill, open_site, owe, problem
-from support.worlds import World, make_house
+from support.worlds import World, make_house, stop_scheduler
 
 
 def beat(world: World, *, schedules: bool = True) -> None:
@@ -23,6 +23,7 @@ def beat(world: World, *, schedules: bool = True) -> None:
 
 
 async def test_alive_is_not_ready(site: Site) -> None:
+    site.world.write(stop_scheduler)
     alive = await site.nobody.get("/healthz")
     assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
     assert (await site.nobody.head("/healthz")).status_code == 200
@@ -64,6 +65,7 @@ async def figures(site: Site) -> dict[tuple[str, tuple[str, ...]], float]:
 
 async def test_figures_are_counted_from_the_rows(site: Site) -> None:
     world = site.world
+    world.write(stop_scheduler)
     empty = await figures(site)
     assert empty["homing_info", ("0.0-test",)] == 1
     assert empty["homing_workers", ()] == 0

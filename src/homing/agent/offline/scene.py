@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from homing.agent.frames import TRIGGERED, split_frames
+from homing.model.people import SCHEDULERS
 
-SCHEDULERS = ("schedule_task", "cron")
 SCHEDULED_OPENING = re.compile(rf"\A{TRIGGERED}[^\n]*\n\n(?P<message>.+)\Z", re.DOTALL)
 
 

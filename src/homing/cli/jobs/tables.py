@@ -22,6 +22,7 @@ from homing.cli.look import (
     words_and_zone,
 )
 from homing.cli.server import Json
+from homing.model.clock import NOTHING_FIRES
 
 
 def jobs_table(jobs: Sequence[Json]) -> RenderableType:
@@ -61,7 +62,9 @@ def changed(job: Json, sentence: str) -> RenderableType:
     """Draw what a job is after a change: words, zone, next three."""
     words = ", ".join([job["words"], *_limits(job, now())])
     parts: list[RenderableType] = [Text(sentence), Text(words), *_upcoming(job)]
-    parts += [Text(f"Note: {warning}", style="yellow") for warning in job.get("warnings") or ()]
+    # That nothing fires is said once, at the end of the command.
+    warnings = [warning for warning in job.get("warnings") or () if warning != NOTHING_FIRES]
+    parts += [Text(f"Note: {warning}", style="yellow") for warning in warnings]
     return Group(*parts)
 
 

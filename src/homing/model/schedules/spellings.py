@@ -96,11 +96,17 @@ def _given(raw: Mapping[str, object]) -> dict[str, object]:
 
 
 def _the_one(given: Mapping[str, object]) -> tuple[str, str, object]:
+    kind = _kind(given)
     found = [(KINDS[key], key, value) for key, value in given.items() if key in KINDS]
+    # Some fill in every field that they see; then the kind says which one counts.
+    found = [one for one in found if one[0] == kind] or found
     if len(found) > 1:
         named = " and ".join(f"'{_shown(key)}'" for _, key, _ in found)
-        raise Invalid(f"{named} are two schedules; give one of them.", field="schedule", code="schedule_twice")
-    kind = _kind(given)
+        raise Invalid(
+            f"{named} are {len(found)} schedules; give one of them, or say with 'kind' which one counts.",
+            field="schedule",
+            code="schedule_twice",
+        )
     if not found:
         wanted = {"at": "at", "every": "every_ms", "cron": "cron"}.get(kind or "", "at, every_ms or cron")
         raise Invalid(

@@ -150,5 +150,5 @@ def test_an_unknown_field_is_answered_with_the_nearest_known_one():
 
 
 def test_two_schedules_are_named_as_people_write_them() -> None:
-    with pytest.raises(Invalid, match="'cron' and 'every_ms' are two schedules"):
+    with pytest.raises(Invalid, match="'cron' and 'every_ms' are 2 schedules"):
         read({"cron": "0 9 * * *", "everyMs": 5})
