@@ -19,6 +19,8 @@ from homing.model.messages import Delivery, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.model.targets import new_signing_secret
+from homing.operations.grants import remove_grant
+from homing.operations.shapes.people_asks import GrantRef
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
 from homing.store import tables as t
 from homing.store.deliveries import ATTEMPT, NewOutbound
@@ -266,14 +268,17 @@ async def test_an_address_that_is_neither_own_nor_granted_is_refused_and_recorde
     assert (dead.state, channel.attempts) == ("dead", [])
     assert "neither one of its addresses nor granted" in (dead.error or "")
 
-    def grant(tx: Tx) -> None:
-        values = {"user_id": OWNER, "agent_id": "main", "address": "pigeon:stranger", "created_at": tx.now()}
-        tx.run(sa.insert(t.grant).values(values))
-
-    office.world.write(grant)
+    grant = office.world.write(
+        lambda tx: people.add_grant(tx, user_id=OWNER, agent_id="main", address="pigeon:stranger")
+    )
     (granted,) = office.owe("hello", "pigeon:stranger", own=False)
     await courier.step()
     assert office.look(granted).state == "sent"
+    (late,) = office.owe("once more", "pigeon:stranger", own=False)
+    office.world.ask(remove_grant, GrantRef(grant_id=grant.id))
+    await courier.step()
+    assert office.look(late).state == "dead", "a right taken back counts for what is still on its way"
+    assert "nor granted" in (office.look(late).error or "")
 
 
 async def test_what_a_deleted_session_owed_is_not_sent_any_more(office: Office) -> None:

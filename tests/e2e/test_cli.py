@@ -1,5 +1,6 @@
 """The command line as people use it: real processes, real signals, a real terminal."""
 
+import asyncio
 import codecs
 import json
 import os
@@ -25,6 +26,7 @@ from homing.cli.chat.within import own_server
 from homing.cli.remote import Remote
 from homing.settings import load
 from homing.testing import PostgresServer
+from unit.channels.post_office import post_office
 
 PATIENCE = 60.0
 
@@ -187,6 +189,48 @@ def test_what_cannot_start_says_why(home: Path, tmp_path: Path) -> None:
         database.execute("update alembic_version set version_num = '9999'")
     database.close()
     assert "newer Homing" in homing(home, "up", "--port", "0", code=2)
+
+
+@pytest.mark.parametrize("door", ["commands", "api"])
+async def test_a_mail_arrives_by_commands_alone_and_by_the_api_alone(home: Path, started: Any, door: str) -> None:
+    address = "email:anna@example.org"
+    async with post_office() as office:
+        smtp = f"smtp://127.0.0.1:{office.port}?from=homing@example.org"
+        _, link = await asyncio.to_thread(up, started, home, HOMING_SMTP_URL=smtp)
+        ask = _by_commands if door == "commands" else _by_api
+        await asyncio.to_thread(ask, home, link.partition("/sign-in")[0], address)
+        async with asyncio.timeout(PATIENCE):
+            while len(office.mails) < 2:
+                await office.came.wait()
+                office.came.clear()
+    test, answer = office.mails
+    assert "This is a test message from Homing" in test.get_content()
+    assert "every day at 09:00" in answer.get_content()
+    assert (answer["To"], answer["From"]) == ("anna@example.org", "homing@example.org")
+
+
+def _by_commands(home: Path, base: str, address: str) -> None:
+    homing(home, "send", "main", "hello", "--wait")
+    assert "may write to" in homing(home, "grants", "add", address)
+    assert address in homing(home, "grants", "list")
+    homing(home, "sessions", "test", "main", address)
+    assert f"cli:main, {address}" in homing(home, "sessions", "update", "main", "--address", address)
+    homing(home, "send", "main", "every day at 9 say good morning", "--wait")
+
+
+def _by_api(home: Path, base: str, address: str) -> None:
+    token = (home / "token").read_text().strip()
+
+    def ask(method: str, path: str, **body: object) -> Any:
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        with urlopen(Request(f"{base}/api{path}", json.dumps(body).encode(), headers, method=method)) as answer:
+            return json.load(answer)
+
+    ask("POST", "/sessions", key="web:mail")
+    assert ask("POST", "/grants", agent_id="main", address=address)["id"].startswith("grt_")
+    ask("POST", "/sessions/web:mail/test", address=address)
+    assert ask("PATCH", "/sessions/web:mail", addresses=["web:mail", address])["addresses"] == ["web:mail", address]
+    ask("POST", "/sessions/web:mail/messages", text="every day at 9 say good morning")
 
 
 def test_doors_and_engine_can_be_processes_of_their_own(

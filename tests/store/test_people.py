@@ -141,7 +141,7 @@ def test_users_and_agents_are_made_once(store: Store) -> None:
         assert owner is not None
         assert owner.timezone == "Asia/Shanghai"
         assert not people.granted(tx, user_id=OWNER, agent_id="main", address="slack:C1")
-        tx.run(sa.insert(t.grant).values(user_id=OWNER, agent_id="main", address="slack:C1", created_at=tx.now()))
+        people.add_grant(tx, user_id=OWNER, agent_id="main", address="slack:C1")
         assert people.granted(tx, user_id=OWNER, agent_id="main", address="slack:C1")
         assert not people.granted(tx, user_id=OWNER, agent_id="other", address="slack:C1")
         people.audit(tx, user_id=OWNER, action="disable", object_id="job_1", detail={"a": 1})

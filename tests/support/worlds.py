@@ -128,7 +128,10 @@ def furnish(tx: Tx) -> None:
     people.add_user(tx, STRANGER.user_id, role="user", name="Stranger")
     people.add_agent(tx, Agent(id="main", name="Main", model=None, instructions="You are helpful.", tools=()))
     people.add_agent(tx, Agent(id="other", name="Other", model=None, instructions="You are another.", tools=()))
-    # Somebody watches the clock, wherever a test sets it: without, every answer would warn that nothing fires.
+
+
+def start_scheduler(tx: Tx) -> None:
+    """Let somebody watch the clock, wherever a test sets it: without, every answer warns that nothing fires."""
     upkeep.beat(tx, SCHEDULER, name="scheduler", schedules=True, next_wake_at=None)
     tx.run(sa.update(t.worker).values(beat_at=datetime(2999, 1, 1, tzinfo=UTC)))
 
@@ -194,4 +197,6 @@ def house() -> House:
 
 @pytest.fixture
 def world(store: Store, clock: FakeClock, house: House) -> World:
-    return World(store=store, clock=clock, house=house)
+    world = World(store=store, clock=clock, house=house)
+    world.write(start_scheduler)
+    return world

@@ -3,7 +3,6 @@
 The Message-ID comes from the delivery's id, so that a mail sent twice is one mail to whoever compares.
 """
 
-import re
 import socket
 from base64 import b64encode
 from dataclasses import dataclass, field
@@ -16,10 +15,8 @@ import aiosmtplib
 
 from homing.channels import Letter, Receipt
 from homing.model.errors import ChannelFailed, Invalid
-from homing.model.targets import names_loopback
+from homing.model.targets import is_mailbox, names_loopback
 
-# Narrower than the law of mail, on purpose: no quote, bracket, comma or space that could grow into a second address.
-_MAILBOX = re.compile(r"[^\s\x00-\x1f\x7f\"(),:;<>@\[\\\]]+@[\w-]+(\.[\w-]+)*")
 _SUBJECT = 78
 # A line with an encoded word is at most 76 characters long, the name of its header included.
 _WORD_BYTES = 39
@@ -59,7 +56,7 @@ def read_smtp_url(url: str) -> MailServer:
     if unknown := sorted(set(given) - {"from"}):
         raise _wrong(f"has {', '.join(unknown)} behind the question mark, where only from= is known")
     sender = given["from"][0] if "from" in given else user if user and "@" in user else f"homing@{host}"
-    if not _MAILBOX.fullmatch(sender):
+    if not is_mailbox(sender):
         raise _wrong("does not say from which address to send: add ?from=homing@example.org")
     return MailServer(
         host=host,
@@ -115,7 +112,7 @@ def compose(letter: Letter, sender: str) -> bytes:
     that it found inside an encoded word as one, and so lets a text bring headers of its own (CVE-2024-6923).
     """
     for mailbox in (sender, letter.place):
-        if not _MAILBOX.fullmatch(mailbox) or "=?" in mailbox:
+        if not is_mailbox(mailbox):
             raise ChannelFailed(f"{mailbox!r} is not a mail address such as person@example.org.", permanent=True)
     headers = {
         "From": sender,

@@ -1,4 +1,4 @@
-"""`sessions list`, `get`, `delete`."""
+"""`sessions list`, `get`, `update`, `test`, `delete`."""
 
 import sys
 from typing import Annotated, Any
@@ -46,6 +46,44 @@ def get(session: SessionSaid, as_json: AsJson = False) -> None:
             return session_card(answer, desk.server.ask("GET", path)["items"])
 
         desk.screen.show(answer, drawn)
+
+
+def update(
+    session: SessionSaid,
+    address: Annotated[
+        list[str] | None, typer.Option("--address", help="Send its messages there too; several will do.")
+    ] = None,
+    no_address: Annotated[list[str] | None, typer.Option("--no-address", help="No longer send them there.")] = None,
+    title: Annotated[str | None, typer.Option(help="What it is called.")] = None,
+    tz: Annotated[str | None, typer.Option("--tz", help="Its time zone.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a conversation: where its messages go, its title, its time zone."""
+    with asking(as_json) as desk:
+        path = f"/api/sessions/{part(session_key(desk, session))}"
+        body: Json = {name: said for name, said in (("title", title), ("timezone", tz)) if said is not None}
+        if address or no_address:
+            known = desk.server.ask("GET", path)
+            wanted = list(dict.fromkeys([*known["addresses"], *(address or ())]))
+            body["addresses"] = [one for one in wanted if one not in (no_address or ())]
+            body["revision"] = known["revision"]
+        if not body:
+            raise refused("Say what to change.", hint="homing sessions update --help")
+        answer = desk.server.ask("PATCH", path, body)
+        desk.screen.show(answer, lambda: f"{answer['key']} answers to {', '.join(answer['addresses']) or 'nobody'}.")
+
+
+def send_test(
+    session: SessionSaid,
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="One of its addresses, or one that was granted.")],
+    as_json: AsJson = False,
+) -> None:
+    """Send a test message to one address."""
+    with asking(as_json) as desk:
+        path = f"/api/sessions/{part(session_key(desk, session))}/test"
+        delivery = desk.server.ask("POST", path, {"address": address})
+        told = f"On its way to {address} ({delivery['id']}). How far it got: homing deliveries list"
+        desk.screen.show(delivery, lambda: told)
 
 
 def delete(

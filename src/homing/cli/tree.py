@@ -58,7 +58,13 @@ GROUPS = {
     "cron": JOBS,
     "sessions": Group(
         help="Conversations.",
-        commands={"list": "sessions:list_sessions", "get": "sessions:get", "delete": "sessions:delete"},
+        commands={
+            "list": "sessions:list_sessions",
+            "get": "sessions:get",
+            "update": "sessions:update",
+            "test": "sessions:send_test",
+            "delete": "sessions:delete",
+        },
         hidden={"ls": "sessions:list_sessions", "show": "sessions:get", "rm": "sessions:delete"},
     ),
     "deliveries": Group(
@@ -80,6 +86,11 @@ GROUPS = {
         help="URLs of yours that get a session's messages.",
         commands={"add": "webhooks:add", "list": "webhooks:list_webhooks", "remove": "webhooks:remove"},
         hidden={"ls": "webhooks:list_webhooks", "rm": "webhooks:remove"},
+    ),
+    "grants": Group(
+        help="Addresses that an agent may also write to.",
+        commands={"list": "grants:list_grants", "add": "grants:add", "remove": "grants:remove"},
+        hidden={"ls": "grants:list_grants", "rm": "grants:remove"},
     ),
     "tokens": Group(
         help="Proofs of who asks.",
@@ -103,6 +114,7 @@ COMMANDS = {
     "chat": "chat.command:chat",
     "send": "sending:send",
     "open": "opening:open_page",
+    "status": "jobs.reading:status",
     "serve": "up:serve",
     "work": "up:work",
     "doctor": "doctor.command:doctor",

@@ -1,10 +1,11 @@
-"""Where a webhook may point. Pure judgement; names are resolved elsewhere, and each address found is judged here again.
+"""Where webhooks and mail may go. Pure judgement; names are resolved elsewhere, and each address is judged here again.
 
 Homing sends from inside somebody's network: without this, whoever may add a webhook could reach what only that network
 may.
 """
 
 import base64
+import re
 import secrets
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
@@ -12,6 +13,8 @@ from urllib.parse import SplitResult, urlsplit
 from homing.model.errors import Invalid
 
 MAX_URL = 2048
+# Narrower than the law of mail, on purpose: no quote, bracket, comma or space that could grow into a second address.
+_MAILBOX = re.compile(r"[^\s\x00-\x1f\x7f\"(),:;<>@\[\\\]]+@[\w-]+(\.[\w-]+)*")
 
 _Address = IPv4Address | IPv6Address
 _NAT64 = ip_network("64:ff9b::/96")
@@ -31,6 +34,19 @@ def names_loopback(host: str) -> bool:
     """Say whether a host names this machine in so many words. A name that merely resolves to it does not."""
     address = _read_address(host)
     return host.rstrip(".").lower() == "localhost" if address is None else address.is_loopback
+
+
+def is_mailbox(text: str) -> bool:
+    """Say whether a text is exactly one mail address, and none that a mail program would decode into another."""
+    return _MAILBOX.fullmatch(text) is not None and "=?" not in text
+
+
+def check_mailbox(text: str, *, field: str) -> None:
+    """Refuse what is not exactly one mail address."""
+    if not is_mailbox(text):
+        raise Invalid(
+            f"{text:.80} is not a mail address; write email:anna@example.org.", field=field, code="out_of_range"
+        )
 
 
 def check_url(url: str, *, loopback: bool) -> str:

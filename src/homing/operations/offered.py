@@ -7,6 +7,7 @@ from typing import Any
 from homing.operations import (
     admin,
     deliveries,
+    grants,
     hooks,
     job_changes,
     jobs,
@@ -41,14 +42,23 @@ class Operation:
     status: int = 200
     open: bool = False
     """Nobody need be known to ask it: the ask carries its own proof."""
+    withheld: bool = False
+    """Rule 47: it widens what an agent may do, or who may act, so no MCP server and no tool offers it."""
 
     @property
     def summary(self) -> str:
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
 
-def _reads(name: str, function: Callable[[Desk, Any], Answer], ask: type[Ask], answer: type[Answer]) -> Operation:
-    return Operation(name=name, function=function, ask=ask, answer=answer, reads=True)
+def _reads(
+    name: str,
+    function: Callable[[Desk, Any], Answer],
+    ask: type[Ask],
+    answer: type[Answer],
+    *,
+    withheld: bool = False,
+) -> Operation:
+    return Operation(name=name, function=function, ask=ask, answer=answer, reads=True, withheld=withheld)
 
 
 def _writes(
@@ -60,8 +70,18 @@ def _writes(
     body: type[Ask] | None = None,
     status: int = 200,
     open_: bool = False,
+    withheld: bool = False,
 ) -> Operation:
-    return Operation(name=name, function=function, ask=ask, answer=answer, body=body, status=status, open=open_)
+    return Operation(
+        name=name,
+        function=function,
+        ask=ask,
+        answer=answer,
+        body=body,
+        status=status,
+        open=open_,
+        withheld=withheld,
+    )
 
 
 _JOB = job.JobShape
@@ -104,6 +124,10 @@ OPERATIONS: tuple[Operation, ...] = (
     _writes("add_webhook", webhooks.add_webhook, people_asks.AddWebhook, people_asks.NewWebhookShape,
             body=people_asks.AddWebhook, status=201),
     _writes("remove_webhook", webhooks.remove_webhook, people_asks.WebhookRef, people_asks.Gone),
+    _reads("list_grants", grants.list_grants, people_asks.ListGrants, Listing[people_asks.GrantShape], withheld=True),
+    _writes("add_grant", grants.add_grant, people_asks.AddGrant, people_asks.NewGrantShape, body=people_asks.AddGrant,
+            status=201, withheld=True),
+    _writes("remove_grant", grants.remove_grant, people_asks.GrantRef, people_asks.Gone, withheld=True),
     _writes("add_job", jobs.add_job, job_asks.AddJob, _JOB, body=job_asks.AddJob, status=201),
     _reads("list_jobs", jobs.list_jobs, job_asks.ListJobs, Page[job.JobShape]),
     _reads("get_job", jobs.get_job, job_asks.GetJob, _JOB),

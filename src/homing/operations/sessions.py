@@ -126,11 +126,12 @@ def check_address(desk: Desk, session: Session, address: str, *, field: str) -> 
         webhook = people.get_webhook(desk.tx, place)
         if webhook is not None and webhook.user_id == session.user_id:
             return
-    if people.granted(desk.tx, user_id=session.user_id, agent_id=session.agent_id, address=address):
+    grant = people.find_grant(desk.tx, user_id=session.user_id, agent_id=session.agent_id, address=address, hold=True)
+    if grant is not None:
         return
     raise Invalid(
-        f"{address} is none of this session's addresses. Use its own ({session.key}), one of your webhooks"
-        " (list_webhooks), or one that was granted.",
+        f"{address} is not an address of this session. Use its own ({session.key}), one of your webhooks"
+        " (list_webhooks), or one that was granted (list_grants); an admin grants mail addresses with add_grant.",
         field=field,
         code="out_of_range",
     )

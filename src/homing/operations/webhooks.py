@@ -27,7 +27,8 @@ def remove_webhook(desk: Desk, ask: WebhookRef) -> Gone:
     """Forget a webhook; sessions no longer answer to it."""
     if not people.remove_webhook(desk.tx, user_id=desk.caller.user_id, webhook_id=ask.webhook_id):
         raise NotFound(f"There is no webhook {ask.webhook_id}. List yours with list_webhooks.")
-    sessions.drop_address(desk.tx, f"webhook:{ask.webhook_id}")
+    address = f"webhook:{ask.webhook_id}"
+    sessions.drop_address(desk.tx, address, sessions.with_address(desk.tx, address, desk.caller.user_id))
     return Gone(id=ask.webhook_id)
 
 

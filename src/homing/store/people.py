@@ -362,15 +362,61 @@ def _webhook_of(row: Row) -> Webhook:
     return Webhook(id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"])
 
 
-def granted(tx: Tx, *, user_id: str, agent_id: str, address: str) -> bool:
-    """Say whether an agent may write to an address besides its session's own."""
-    return bool(
-        tx.rows(
-            sa.select(t.grant.c.n).where(
-                t.grant.c.user_id == user_id, t.grant.c.agent_id == agent_id, t.grant.c.address == address
-            )
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """An address that an agent may also write to, for one user."""
+
+    id: str
+    user_id: str
+    agent_id: str
+    address: str
+    created_at: datetime
+
+
+def add_grant(tx: Tx, *, user_id: str, agent_id: str, address: str) -> Grant:
+    """Make a grant, or return the one that is there."""
+    tx.run(
+        insert_new(tx, t.grant).values(
+            id=new_id("grt"), user_id=user_id, agent_id=agent_id, address=address, created_at=tx.now()
         )
     )
+    grant = find_grant(tx, user_id=user_id, agent_id=agent_id, address=address)
+    assert grant is not None
+    return grant
+
+
+def find_grant(tx: Tx, *, user_id: str, agent_id: str, address: str, hold: bool = False) -> Grant | None:
+    """Find a grant by what it says. With `hold` it stays until this transaction ends."""
+    c = t.grant.c
+    statement = sa.select(t.grant).where(c.user_id == user_id, c.agent_id == agent_id, c.address == address)
+    rows = tx.rows(statement.with_for_update(read=True) if hold and tx.postgres else statement)
+    return _grant_of(rows[0]) if rows else None
+
+
+def get_grant(tx: Tx, grant_id: str) -> Grant | None:
+    rows = tx.rows(sa.select(t.grant).where(t.grant.c.id == grant_id))
+    return _grant_of(rows[0]) if rows else None
+
+
+def list_grants(tx: Tx, user_id: str) -> list[Grant]:
+    rows = tx.rows(sa.select(t.grant).where(t.grant.c.user_id == user_id).order_by(t.grant.c.n))
+    return [_grant_of(row) for row in rows]
+
+
+def remove_grant(tx: Tx, grant_id: str) -> bool:
+    return tx.run(sa.delete(t.grant).where(t.grant.c.id == grant_id)) == 1
+
+
+def _grant_of(row: Row) -> Grant:
+    m = columns(row)
+    return Grant(
+        id=m["id"], user_id=m["user_id"], agent_id=m["agent_id"], address=m["address"], created_at=m["created_at"]
+    )
+
+
+def granted(tx: Tx, *, user_id: str, agent_id: str, address: str) -> bool:
+    """Say whether an agent may write to an address besides its session's own."""
+    return find_grant(tx, user_id=user_id, agent_id=agent_id, address=address) is not None
 
 
 def audit(tx: Tx, *, user_id: str, action: str, object_id: str, detail: Mapping[str, object]) -> None:

@@ -295,6 +295,20 @@ def is_screen(address: str) -> bool:
     return channel_of(address) in SCREENS
 
 
-def drop_address(tx: Tx, address: str) -> None:
-    """Take an address that is no more from every session that answered to it."""
-    tx.run(sa.delete(t.address).where(t.address.c.address == address))
+def with_address(tx: Tx, address: str, user_id: str, agent_id: str | None = None) -> list[int]:
+    """Name a user's living sessions that answer to an address; with `agent_id` only those of one agent."""
+    c = t.session.c
+    where = [t.address.c.address == address, c.user_id == user_id, c.deleted_at.is_(None)]
+    if agent_id is not None:
+        where.append(c.agent_id == agent_id)
+    rows = tx.rows(sa.select(c.id).join(t.address, t.address.c.session_id == c.id).where(*where).order_by(c.id))
+    return [session_id for (session_id,) in rows]
+
+
+def drop_address(tx: Tx, address: str, session_ids: Collection[int]) -> None:
+    """Take an address from sessions that answered to it; they change visibly."""
+    if not session_ids:
+        return
+    lock(tx, session_ids)
+    tx.run(sa.delete(t.address).where(t.address.c.address == address, t.address.c.session_id.in_(session_ids)))
+    mark(tx, dict.fromkeys(session_ids, 0))

@@ -13,9 +13,13 @@ def test_three_tools_are_offered_unless_all_are_asked_for() -> None:
 
 
 def test_every_operation_is_a_tool_by_its_name_and_no_tool_is_anything_else() -> None:
-    operations = [operation.name for operation in OPERATIONS]
+    operations = [operation.name for operation in OPERATIONS if not operation.withheld]
     assert sorted(ALL) == sorted([*operations, "schedule_task"])
     assert len(offered(every=True)) == len(ALL)
+
+
+def test_what_widens_an_agents_reach_is_no_tool() -> None:
+    assert not {"list_grants", "add_grant", "remove_grant"} & set(ALL)
 
 
 def test_schedule_task_is_the_agents_own_with_the_session_as_an_argument() -> None:

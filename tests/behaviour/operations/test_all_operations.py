@@ -10,13 +10,14 @@ import pytest
 from homing.model.errors import Refused
 from homing.operations import OPERATIONS, Desk, read
 from homing.operations import deliveries as delivery_ops
+from homing.operations.grants import add_grant
 from homing.operations.hooks import add_hook
 from homing.operations.memories import add_memory
 from homing.operations.people import create_token
 from homing.operations.runs import run_job
 from homing.operations.shapes import session_asks
 from homing.operations.shapes.job_asks import JobRef
-from homing.operations.shapes.people_asks import AddMemory, AddWebhook, CreateToken
+from homing.operations.shapes.people_asks import AddGrant, AddMemory, AddWebhook, CreateToken
 from homing.operations.webhooks import add_webhook
 from homing.store import Tx
 from homing.store.tables import metadata
@@ -26,7 +27,8 @@ from support.worlds import STRANGER, World
 NAMES = """
 get_status get_me update_me list_agents list_users list_tokens create_token revoke_token sign_in sign_out add_session
 list_sessions get_session update_session delete_session send_message list_messages cancel_turn test_address list_hooks
-add_hook remove_hook call_hook list_webhooks add_webhook remove_webhook add_job list_jobs get_job update_job remove_job
+add_hook remove_hook call_hook list_webhooks add_webhook remove_webhook list_grants add_grant remove_grant
+add_job list_jobs get_job update_job remove_job
 enable_job disable_job skip_job undo_job run_job why_job list_runs get_run cancel_run list_upcoming preview_schedule
 list_deliveries retry_delivery list_memories add_memory remove_memory admin_list_jobs admin_update_job admin_disable_job
 """.split()
@@ -63,6 +65,7 @@ def owned(world: World) -> dict[str, str]:
         "webhook_id": world.ask(add_webhook, AddWebhook(url="https://example.com/")).id,
         "memory_id": world.ask(add_memory, AddMemory(text="secret fruit")).id,
         "token_id": world.ask(create_token, CreateToken()).id,
+        "grant_id": world.ask(add_grant, AddGrant(address="email:owner@example.org")).id,
     }
 
 

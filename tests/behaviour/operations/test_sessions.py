@@ -8,13 +8,14 @@ import sqlalchemy as sa
 from homing.model.errors import Conflict, Invalid, NotFound
 from homing.model.people import Caller
 from homing.operations import messages
+from homing.operations.grants import add_grant
 from homing.operations.jobs import add_job, get_job
 from homing.operations.runs import list_runs, run_job
 from homing.operations.session_deletion import delete_session
 from homing.operations.sessions import add_session, get_session, list_sessions, update_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob, GetJob, JobRef, UndoJob
-from homing.operations.shapes.people_asks import AddWebhook, WebhookRef
+from homing.operations.shapes.people_asks import AddGrant, AddWebhook, WebhookRef
 from homing.operations.shapes.run_asks import ListRuns
 from homing.operations.shapes.session_asks import (
     AddSession,
@@ -142,13 +143,7 @@ def test_a_session_answers_to_itself_its_users_webhooks_and_nothing_else(world: 
     for address in (foreign.address, "email:a@example.com", "web:other", "webhook:wh_none", "nonsense"):
         error = refused(lambda address=address: answers_to("web:abc", address), Invalid)
         assert field_codes(error) == {"addresses.1": "out_of_range"}
-    world.write(
-        lambda tx: tx.run(
-            sa.insert(t.grant).values(
-                user_id="default", agent_id="main", address="email:a@example.com", created_at=tx.now()
-            )
-        )
-    )
+    world.ask(add_grant, AddGrant(address="email:a@example.com"))
     assert answers_to("email:a@example.com") == ["email:a@example.com"]
     answers_to("web:abc", hook.address)
     world.ask(remove_webhook, WebhookRef(webhook_id=hook.id))

@@ -18,6 +18,8 @@ class PostOffice:
     recipients: list[str] = field(default_factory=list[str])
     mails: list[EmailMessage] = field(default_factory=list[EmailMessage])
     raw: list[bytes] = field(default_factory=list[bytes])
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+    """Rung by each mail."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -37,6 +39,7 @@ class PostOffice:
                         text = await reader.readuntil(b"\r\n.\r\n")
                         self.raw.append(text[:-5])
                         self.mails.append(email.message_from_bytes(text[:-5], policy=email.policy.default))
+                        self.came.set()
                         writer.write(self._answer(".", "250 2.0.0 queued as 4711"))
                     case "QUIT":
                         writer.write(b"221 bye\r\n")

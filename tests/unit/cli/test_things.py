@@ -63,6 +63,27 @@ def test_a_webhook_shows_its_secret_once(homing: Homing) -> None:
     assert homing("webhooks", "list", "--json").out == ""
 
 
+def test_a_mail_address_is_granted_given_to_a_session_and_taken_back(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x")
+    refused = homing("sessions", "update", "main", "--address", "email:anna@example.org")
+    assert refused.code == 2
+    assert "one that was granted" in refused.err
+    grant = homing("grants", "add", "email:anna@example.org", "--json").object
+    assert (
+        "Note: Mail is not set up on this server: set HOMING_SMTP_URL." in homing("grants", "add", grant["address"]).out
+    )
+    assert [one["id"] for one in homing("grants", "list", "--json").objects] == [grant["id"]]
+    homing("sessions", "update", "main", "--address", grant["address"], "--title", "Mail")
+    assert homing("sessions", "get", "Mail", "--json").object["addresses"] == ["cli:main", grant["address"]]
+    assert homing("sessions", "update", "main").code == 2
+    assert homing("sessions", "update", "main", "--no-address", "cli:main", "--json").object["addresses"] == [
+        grant["address"]
+    ]
+    assert homing("grants", "remove", grant["address"]).code == 0
+    assert homing("sessions", "get", "main", "--json").object["addresses"] == []
+    assert "No grants" in homing("grants", "list").out
+
+
 def test_a_token_is_made_listed_and_revoked(homing: Homing) -> None:
     token = homing("tokens", "create", "--user", "anna", "--role", "user", "--expires", "30d", "--json").object
     assert token["token"].startswith("hom_")

@@ -10,7 +10,9 @@ WORDS = {
     "update_job": "cron update", "remove_job": "cron remove", "enable_job": "cron enable",
     "disable_job": "cron disable", "run_job": "cron run", "skip_job": "cron skip", "undo_job": "cron undo",
     "list_runs": "cron runs", "why_job": "cron why", "preview_schedule": "cron preview",
-    "list_sessions": "sessions list", "get_session": "sessions get", "delete_session": "sessions delete",
+    "update_session": "sessions update", "test_address": "sessions test", "list_grants": "grants list",
+    "add_grant": "grants add", "remove_grant": "grants remove", "list_sessions": "sessions list",
+    "get_session": "sessions get", "delete_session": "sessions delete",
     "list_deliveries": "deliveries list", "retry_delivery": "deliveries retry", "list_memories": "memories list",
     "add_memory": "memories add", "remove_memory": "memories remove", "list_hooks": "hooks list",
     "add_hook": "hooks add", "remove_hook": "hooks remove", "list_webhooks": "webhooks list",
@@ -23,7 +25,7 @@ WORDS = {
 WITHIN = {"get_me", "add_session", "list_messages", "cancel_turn", "get_run"}
 # For pages, programs and admins; the contract names no command for them.
 ELSEWHERE = {
-    "update_me", "list_agents", "sign_in", "sign_out", "update_session", "test_address", "call_hook", "cancel_run",
+    "update_me", "list_agents", "sign_in", "sign_out", "call_hook", "cancel_run",
     "list_upcoming", "admin_list_jobs", "admin_update_job", "admin_disable_job",
 }  # fmt: skip
 

@@ -145,6 +145,41 @@ class NewWebhookShape(WebhookShape):
     secret: str
 
 
+class ListGrants(Ask):
+    """Whose grants; another user's take an admin."""
+
+    user: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+
+
+class AddGrant(Ask):
+    """An address that an agent may also write to; for another user, only by an admin."""
+
+    # Other kinds of grants, which nothing here could use yet.
+    read_only: ClassVar[frozenset[str]] = frozenset({"session_key", "host", "to_agent_id"})
+
+    agent_id: Short | None = None
+    address: Annotated[str, Field(min_length=3, max_length=500)]
+    user: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+
+
+class GrantRef(Ask):
+    grant_id: Id
+
+
+class GrantShape(Answer):
+    id: str
+    user_id: str
+    agent_id: str
+    address: str
+    created_at: str
+
+
+class NewGrantShape(GrantShape):
+    """With what is still missing before anything arrives there."""
+
+    warnings: list[str]
+
+
 class ListMemories(PageAsk):
     """List one's memories, newest first, or those that fit a text best."""
 
