@@ -1,43 +1,35 @@
-"""Which job or session somebody means: an id, the beginning of one, a name; and the session that needs no name."""
+"""Which job or session somebody means, by id or name; and the session that needs no name."""
 
 from homing.cli.asking import Desk
 from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, Server, pages, part, spelled
+from homing.model.naming import fitting, longest_word
 
 OWNER = "default"
 DEFAULT_SESSION = "cli:main"
 _SHOWN = 12
+_JOB = "job_"
 
 
 def find_job(server: Server, said: str) -> Json:
-    """Find a job by id (or a run's), by its name, or by a unique beginning of either."""
+    """Find a job by id (or a run's), by a beginning of it, or by its name or words of it; several are listed."""
     wanted = said.partition(":")[0].strip()
     if not wanted:
         raise _nothing("automation")
     found = _exactly(server, f"/api/jobs/{part(wanted)}")
     if found is not None:
         return found
-    fits = _named(server, wanted) or _begun(server, f"job_{wanted}")
+    near = {
+        job["id"]: job
+        for q in dict.fromkeys((wanted, longest_word(wanted), f"{_JOB}{wanted}"))
+        for job in pages(server, "/api/jobs", {"q": q}, limit=200)
+    }
+    fits = fitting(wanted, near.values(), lambda job: (job["id"], job["name"]), prefix=_JOB)
     if len(fits) == 1:
         return fits[0]
     if fits:
         raise refused(_choose(said, [f"{job['id']}  {job['name']}" for job in fits]), code="ambiguous")
     raise refused(f"There is no automation {said}.", code="not_found", hint="`homing cron list` shows yours.")
-
-
-def _named(server: Server, wanted: str) -> list[Json]:
-    near = list(pages(server, "/api/jobs", {"q": wanted}, limit=200))
-    name = wanted.casefold()
-    return (
-        [job for job in near if job["name"].casefold() == name]
-        or [job for job in near if job["id"].startswith(wanted)]
-        or [job for job in near if job["name"].casefold().startswith(name)]
-    )
-
-
-def _begun(server: Server, beginning: str) -> list[Json]:
-    near = pages(server, "/api/jobs", {"q": beginning}, limit=200)
-    return [job for job in near if job["id"].startswith(beginning)]
 
 
 def find_one(things: list[Json], said: str, noun: str, prefix: str) -> Json:
@@ -60,15 +52,16 @@ def session_key(desk: Desk, said: str | None) -> str:
         return default_session(desk)
     if ":" in said:
         return said
-    wanted = said.casefold()
-    titled = [
-        session
-        for session in pages(desk.server, "/api/sessions", {"q": said}, limit=200)
-        if (session["title"] or "").casefold() == wanted
-    ]
-    if len(titled) > 1:
-        raise refused(_choose(said, [session["key"] for session in titled]), code="ambiguous")
-    return titled[0]["key"] if titled else f"cli:{said}"
+    near = list(pages(desk.server, "/api/sessions", {"q": longest_word(said)}, limit=200))
+    own = f"cli:{said}"
+    titled = [one for one in near if (one["title"] or "").casefold() == said.casefold()]
+    if not titled and any(one["key"] == own for one in near):
+        return own
+    fits = titled or fitting(said, [one for one in near if one["title"]], lambda one: (one["key"], one["title"]))
+    if len(fits) > 1:
+        candidates = [f"{one['key']}  {one['title']}" for one in fits]
+        raise refused(_choose(said, candidates), code="ambiguous", hint=f"A new conversation of that name is {own}.")
+    return fits[0]["key"] if fits else own
 
 
 def default_session(desk: Desk) -> str:

@@ -2,12 +2,14 @@
 
 from homing.model.errors import Conflict, Forbidden, NotFound
 from homing.model.jobs import UNDO_FOR, Job
+from homing.model.naming import fitting, longest_word
 from homing.model.runs import Run
 from homing.operations.desk import Desk
 from homing.store import job_lists, jobs, runs
 from homing.store.job_lists import JobFilter
 
 _CANDIDATES = 20
+_LOOKED_AT = 200
 
 
 def see_job(desk: Desk, job_id: str, *, removed: bool = False, gone: bool = False) -> Job:
@@ -48,7 +50,7 @@ def see_run(desk: Desk, run_id: str) -> Run:
 
 
 def find_job(desk: Desk, said: str, *, session_id: int | None = None) -> Job:
-    """Find a job by id, by the id of one of its runs, by name, or by a beginning of either that fits only one."""
+    """Find a job by id, by the id of one of its runs, by name, or by what fits only one; several are listed."""
     exact = jobs.get(desk.tx, said.partition(":")[0].strip())
     if exact is not None and _is_mine(desk, exact) and exact.removed_at is None:
         return exact
@@ -56,15 +58,13 @@ def find_job(desk: Desk, said: str, *, session_id: int | None = None) -> Job:
         user_id=desk.caller.user_id,
         agent_id=desk.caller.turn.agent_id if desk.caller.turn else None,
         session_id=session_id,
-        q=said.strip(),
+        q=longest_word(said),
     )
-    found = [job for job, _ in job_lists.listed(desk.tx, wanted, sort="next", after=None, limit=_CANDIDATES)]
-    named = [job for job in found if job.name.casefold() == said.strip().casefold()]
-    begun = [job for job in found if job.id.startswith(said.strip())]
-    fits = named or begun or [job for job in found if said.strip().casefold() in job.name.casefold()]
+    found = [job for job, _ in job_lists.listed(desk.tx, wanted, sort="next", after=None, limit=_LOOKED_AT)]
+    fits = fitting(said, found, lambda job: (job.id, job.name), prefix="job_")
     if len(fits) == 1:
         return fits[0]
-    candidates = fits or [job for job, _ in _all(desk, wanted)]
+    candidates = fits[:_CANDIDATES] or [job for job, _ in _all(desk, wanted)]
     raise NotFound(_choose(said, candidates, several=bool(fits)), extra={"candidates": [job.id for job in candidates]})
 
 

@@ -87,7 +87,8 @@ def test_every_field_of_a_job_has_a_flag(homing: Homing) -> None:
         (("in 1 hour", "say it", "--cron", "0 9 * * *"), "two schedules"),
         (("in 1 hour", "say it", "-m", "another"), "given twice"),
         (("when pigs fly", "say it"), "when pigs fly"),
-        (("in 1 hour",), "message"),
+        (("in 1 hour",), "say what to do then, for example: homing cron add"),
+        (("--name", "tea"), 'Say when, for example: homing cron add "in 10 minutes"'),
         (("--at", "2020-01-01T00:00", "-m", "x"), "in the past"),
         (("in 1 hour", "x", "--tz", "Mars/Base"), "Mars/Base"),
         (("in 1 hour", "x", "--max-runs", "many"), "--max-runs must be a number"),
@@ -111,6 +112,42 @@ def test_a_job_is_found_by_the_beginning_of_its_id_and_by_its_name(homing: Homin
         job["id"] + ":17",
     ):
         assert homing("cron", "get", said, "--json").object["id"] == job["id"]
+
+
+def test_a_job_is_found_by_any_word_of_its_name_as_the_readme_says(homing: Homing) -> None:
+    said = "Look at the fruit prices and tell me what changed"
+    job = homing("cron", "add", "every weekday at 8", said, "--json").object
+    homing("cron", "add", "every weekday at 8", "Look at the vegetables", "--name", "fruitless search")
+    for word in ("fruit", "Prices", "fruit prices", "prices fruit", "the fru"):
+        assert homing("cron", "get", word, "--json").object["id"] == job["id"], word
+    why = homing("cron", "why", "fruit")
+    assert (why.code, why.err.strip()) == (0, NOTHING_FIRES)
+    assert homing("cron", "why", "nothing").code == 2
+    homing("cron", "add", "every day at 9", "x", "--name", "eat fruit")
+    both = homing("cron", "why", "fruit")
+    assert both.code == 2
+    assert "Look at the fruit prices" in both.err
+    assert "eat fruit" in both.err
+    assert "fruitless" not in both.err
+
+
+def test_a_conversation_is_found_by_any_word_of_its_title(homing: Homing) -> None:
+    homing("cron", "add", "in 1 hour", "x", "-s", "cli:garden")
+    homing("sessions", "update", "cli:garden", "--title", "Fruit and vegetables")
+    assert homing("sessions", "get", "vegetables", "--json").object["key"] == "cli:garden"
+    homing("cron", "add", "in 1 hour", "x", "-s", "cli:shop")
+    homing("sessions", "update", "cli:shop", "--title", "Fruit shop")
+    both = homing("sessions", "get", "fruit")
+    assert both.code == 2
+    assert "cli:garden  Fruit and vegetables" in both.err
+    homing("cron", "add", "in 1 hour", "x", "-s", "cli:fruit")
+    assert homing("sessions", "get", "fruit", "--json").object["key"] == "cli:fruit"
+    assert homing("sessions", "get", "fruit shop", "--json").object["key"] == "cli:shop"
+
+
+def test_a_name_alone_says_what_to_do(homing: Homing) -> None:
+    job = homing("cron", "add", "in 1 hour", "--name", "Water the plants", "--json").object
+    assert (job["name"], job["payload"]["message"]) == ("Water the plants", "Water the plants")
 
 
 def test_an_ambiguous_beginning_lists_what_it_could_mean(homing: Homing) -> None:

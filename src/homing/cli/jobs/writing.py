@@ -12,6 +12,7 @@ from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, part
 
 _HELP = "Try `homing cron add --help`."
+_EXAMPLE = 'homing cron add "in 10 minutes" "Time to stretch"'
 
 
 def add(
@@ -54,6 +55,9 @@ def add(
     """Add an automation: `homing cron add "every weekday at 8" "Say good morning"`."""
     given = dict(locals())
     _take_positionals(given)
+    # Somebody who gives a name alone has said what it is about.
+    given["message"] = given["message"] or name
+    _check_complete(given)
     body = f.fields_of(given)
     if job_id is not None:
         body["id"] = job_id
@@ -128,6 +132,14 @@ def _take_positionals(given: dict[str, Any]) -> None:
         given[name] = word
     if given["message"] == "-":
         given["message"] = sys.stdin.read().strip()
+
+
+def _check_complete(given: Json) -> None:
+    """Ask for what is missing in the words of this door."""
+    if not any(given[name] for name in ("when", "at", "every", "cron")):
+        raise refused("Say when, for example: " + _EXAMPLE, hint=_HELP)
+    if not given["message"]:
+        raise refused("The message is missing: say what to do then, for example: " + _EXAMPLE, hint=_HELP)
 
 
 def _add(desk: Desk, body: Json) -> Json:
