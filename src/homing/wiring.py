@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from homing.agent.choice import choose
+from homing.agent.choice import choose, why_unusable
 from homing.agent.models import Models
 from homing.model.clock import Clock, SystemClock
 from homing.model.ids import new_id
@@ -64,15 +64,17 @@ def wire(settings: Settings, *, clock: Clock | None = None, models: Models | Non
     """Make the parts that every process needs; nothing runs yet."""
     clock = clock or SystemClock()
     choice = choose(settings.model, os.environ)
+    models = models or Models()
     house = House(
         version=version("homing"),
         model=choice.name,
         model_offline=choice.offline,
         model_why=choice.why,
         settings=settings,
+        why_unusable=lambda name: None if name in models.extra else why_unusable(name, os.environ, house=choice.name),
     )
     store = Store(settings.database_url, clock)
-    return Homing(settings=settings, clock=clock, store=store, house=house, models=models or Models())
+    return Homing(settings=settings, clock=clock, store=store, house=house, models=models)
 
 
 def prepare(homing: Homing) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 
 OFFLINE = "offline"
@@ -32,6 +33,61 @@ _PROVIDERS = (
     _Provider(key="GROQ_API_KEY", sdk="groq", model="groq:openai/gpt-oss-120b"),
     _Provider(key="DEEPSEEK_API_KEY", sdk="openai", model="deepseek:deepseek-chat"),
 )
+
+
+# What each provider of Pydantic AI needs: the SDK, and one of these variables.
+_NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "anthropic": ("anthropic", ("ANTHROPIC_API_KEY",)),
+    "openai": ("openai", ("OPENAI_API_KEY", "OPENAI_BASE_URL")),
+    "openai-chat": ("openai", ("OPENAI_API_KEY", "OPENAI_BASE_URL")),
+    "openai-responses": ("openai", ("OPENAI_API_KEY", "OPENAI_BASE_URL")),
+    "google": ("google.genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    "mistral": ("mistralai", ("MISTRAL_API_KEY",)),
+    "groq": ("groq", ("GROQ_API_KEY",)),
+    "deepseek": ("openai", ("DEEPSEEK_API_KEY",)),
+    "openrouter": ("openai", ("OPENROUTER_API_KEY",)),
+    "ollama": ("openai", ("OLLAMA_BASE_URL",)),
+    "azure": ("openai", ("AZURE_OPENAI_API_KEY",)),
+    "cohere": ("cohere", ("CO_API_KEY",)),
+    "together": ("openai", ("TOGETHER_API_KEY",)),
+    "fireworks": ("openai", ("FIREWORKS_API_KEY",)),
+    "github": ("openai", ("GITHUB_API_KEY",)),
+    "moonshotai": ("openai", ("MOONSHOTAI_API_KEY",)),
+    "cerebras": ("openai", ("CEREBRAS_API_KEY",)),
+    "xai": ("xai_sdk", ("XAI_API_KEY",)),
+    "huggingface": ("huggingface_hub", ("HF_TOKEN",)),
+    "bedrock": ("boto3", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")),
+}
+
+
+def why_unusable(name: str, env: Mapping[str, str], *, house: str) -> str | None:
+    """Say why a model of that name cannot be asked from here, and what comes nearest; None when it can.
+
+    Only the provider is judged: which models it has today, it alone knows.
+    """
+    provider, colon, model = name.partition(":")
+    needs = _NEEDS.get(provider) if colon and model else None
+    if needs is None:
+        return f"There is no model {name:.80}. {_nearest(name, env, house)}"
+    sdk, keys = needs
+    if not any(env.get(key) for key in keys):
+        return f"The model {name:.80} cannot be used: {keys[0]} is not set on this server. {_nearest(name, env, house)}"
+    if not _is_installed(sdk):
+        return f"The model {name:.80} cannot be used: the package {sdk} is not installed on this server."
+    return None
+
+
+def _nearest(name: str, env: Mapping[str, str], house: str) -> str:
+    """Offer what comes nearest: the same name as we spell it, else what can be used here."""
+    provider, slash, model = name.partition("/")
+    if slash and model and provider in _NEEDS:
+        return f"Did you mean {provider}:{model:.80}?"
+    ready = [provider.model for provider in _PROVIDERS if env.get(provider.key) and _is_installed(provider.sdk)]
+    usable = list(dict.fromkeys([house, *ready, OFFLINE]))
+    near = get_close_matches(name, usable, n=1)
+    if near:
+        return f"Did you mean {near[0]}?"
+    return f"A model is named provider:model; here are, for example: {', '.join(usable)}."
 
 
 def choose(setting: str | None, env: Mapping[str, str]) -> Choice:

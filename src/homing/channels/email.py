@@ -3,6 +3,7 @@
 The Message-ID comes from the delivery's id, so that a mail sent twice is one mail to whoever compares.
 """
 
+import re
 import socket
 from base64 import b64encode
 from dataclasses import dataclass, field

@@ -57,7 +57,7 @@ class FieldError:
 
 
 class Invalid(Refused):
-    """A field of the request cannot be taken. `code` here is the field's code; the problem's is always `invalid`."""
+    """A field of the request cannot be taken. `code` here is the field's code, not the problem's."""
 
     status = 422
     code = "invalid"
@@ -69,6 +69,12 @@ class Invalid(Refused):
         told = errors or ((FieldError(field=field, code=code, detail=detail),) if field else ())
         self.errors = tuple(error.shortened() for error in told[:MAX_FIELD_ERRORS])
         self.field_code = self.errors[0].code if self.errors else code
+
+
+class UnknownModel(Invalid):
+    """A model that nobody here can be asked by that name."""
+
+    code = "unknown_model"
 
 
 class Malformed(Refused):

@@ -1,6 +1,6 @@
 """The desk: one transaction, one caller. Every operation takes it first, and checks its rules here and nowhere else."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +20,8 @@ class House:
     model_offline: bool
     model_why: str
     settings: Settings
+    why_unusable: Callable[[str], str | None] = lambda name: None
+    """Says why a model of that name cannot be asked from here; None when it can."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,16 @@ _KINDS = {
     "reminder": "reminder",
 }
 _SCHEDULE_FIELDS = ("kind", "at", "at_ms", "every_ms", "cron", "expr", "anchor_ms", "tz")
+_READ = frozenset(
+    "id job_id jobId name description enabled schedule payload state sessionTarget session_target session wakeMode"
+    " wake_mode wake deleteAfterRun delete_after_run delivery sessionKey session_key original_session_key message"
+    " dedupe_key dedupeKey timezone next_run_ms createdAtMs updatedAtMs created_at_ms updated_at_ms createdAt updatedAt"
+    " created_at updated_at".split()
+) | frozenset(_SCHEDULE_FIELDS)
+_READ_OF_PAYLOAD = frozenset(
+    "kind message text prompt model thinking thinkingLevel thinking_level timeoutSeconds timeout_seconds lightweight"
+    " deliver channel to sessionKey session_key originalSessionKey original_session_key sender_id senderId".split()
+)
 # Ours, as an add takes them; what only an answer has is left behind.
 _OWN_FIELDS = (
     "name", "description", "sender_id", "session", "write_back", "continue", "wake", "catch_up",
@@ -113,6 +123,7 @@ def _foreign(record: Record, source: Source) -> Draft:
         "name": _text(record, "name"),
         "description": _text(record, "description"),
         "schedule": _schedule(record, notes),
+        "timezone": _text(record, "timezone", "tz"),
         "delete_after_run": bool(_first(record, "deleteAfterRun", "delete_after_run")),
         "wake": _wake(record),
         "payload": _payload(payload, record, kind, context="none" if isolated and not bound else None),
@@ -120,6 +131,8 @@ def _foreign(record: Record, source: Source) -> Draft:
         "dedupe_key": _text(record, "dedupe_key", "dedupeKey"),
         "sender_id": _text(payload, "sender_id", "senderId"),
     }
+    if dropped := _dropped(record, payload):
+        notes.append(f"Not kept: {', '.join(dropped)}.")
     return Draft(
         id=_id(_first(record, "id", "job_id", "jobId")),
         source=source,
@@ -130,6 +143,17 @@ def _foreign(record: Record, source: Source) -> Draft:
         notes=tuple(notes),
         record=record,
     )
+
+
+def _dropped(record: Record, payload: Record) -> list[str]:
+    """Name what a record says and a job here does not have. Its state is its past, and stays behind."""
+    said = [name for name in record if record[name] and name.removeprefix("schedule_") not in _READ]
+    said = [name for name in said if (name, record[name]) != ("agentId", "main")]
+    said += [name for name in payload if payload[name] and name not in _READ_OF_PAYLOAD]
+    delivery = _inner(record, "delivery")
+    said += [f"delivery.{name}" for name in delivery if delivery[name] and name not in ("mode", "channel", "to")]
+    seconds = _first(payload, "timeoutSeconds", "timeout_seconds")
+    return [*said, *(["timeoutSeconds 0 (here every turn has a limit)"] if seconds == 0 else [])]
 
 
 def _kind(payload: Record, source: Source) -> str:

@@ -11,11 +11,19 @@ from typing import Any
 from homing.model.bounds import check_bounds
 from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
-from homing.model.sessions import UNIFIED, Session, check_key
-from homing.operations.definition import When, check_pairing, plain_columns, time_columns, timing_of
+from homing.model.sessions import SCREENS, UNIFIED, Session, channel_of, check_key
+from homing.operations.definition import (
+    When,
+    check_pairing,
+    next_from_now,
+    plain_columns,
+    time_columns,
+    timing_of,
+)
 from homing.operations.desk import Desk
 from homing.operations.foreign import Draft, Source, read_record
 from homing.operations.instants import read_instant
+from homing.operations.models import why_unusable
 from homing.operations.reach import hold_job
 from homing.operations.sessions import AGENT, make_session
 from homing.operations.shapes.base import read
@@ -23,6 +31,8 @@ from homing.operations.shapes.job_asks import AddJob
 from homing.store import jobs, runs, sessions
 
 IMPORTED = "imported"
+# What other programs take for silence, and so do we in scheduled turns (rule 36).
+SILENCE = ("NO_REPLY", "HEARTBEAT_OK")
 _STILL_RUNS = "It was removed, and its last run has not ended yet. Import it again in a moment."
 _AS_NEW = {
     "removed_at": None, "disabled_until": None, "runs_queued": 0, "consecutive_failures": 0, "schedule_errors": 0,
@@ -74,6 +84,7 @@ def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
         raise Invalid(f"Its session has an automation with its dedupe_key {ask.dedupe_key!r} already.")
     columns = plain_columns(ask, None)
     check_pairing(columns)
+    notes = [*draft.notes, *_changed(desk, draft, columns)]
     when = _when(desk, draft, ask, desk.zone(known))
     columns |= time_columns(when)
     columns |= _state(desk, draft, columns, when.schedule)
@@ -90,11 +101,33 @@ def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
         words=words(when.schedule),
         enabled=bool(columns["enabled"]),
         taken=True,
-        detail=" ".join(
-            (*draft.notes, *([str(columns["disabled_reason"])] if columns["disabled_by"] == "done" else []))
-        )
+        detail=" ".join((*notes, *([str(columns["disabled_reason"])] if columns["disabled_by"] == "done" else [])))
         or None,
     )
+
+
+def _changed(desk: Desk, draft: Draft, columns: dict[str, Any]) -> list[str]:
+    """Say what will be different here from where it came, and leave out a model that cannot be asked."""
+    notes: list[str] = []
+    model = columns["model"]
+    if model is not None and (why := why_unusable(desk, model)):
+        columns["model"] = None
+        notes.append(f"Its model is left out, and {desk.house.model} is used: {why}")
+    if draft.address is not None and (missing := _why_no_delivery(desk, draft.address)):
+        notes.append(missing)
+    words = [word for word in SILENCE if word in str(columns["message"])]
+    if words:
+        notes.append(f"Its message says {' and '.join(words)}: an answer that is exactly that is sent to nobody.")
+    return notes
+
+
+def _why_no_delivery(desk: Desk, address: str) -> str | None:
+    channel = channel_of(address)
+    if channel == "email" and not desk.settings.smtp_url:
+        return f"Nothing arrives at {address} until HOMING_SMTP_URL is set."
+    if channel in (*SCREENS, "webhook", "email"):
+        return None
+    return f"There is no channel {channel} here, so nothing arrives at {address}: its answers stay on the page."
 
 
 def _when(desk: Desk, draft: Draft, ask: AddJob, zone: str) -> When:
@@ -125,7 +158,7 @@ def _is_over(desk: Desk, schedule: Schedule) -> bool:
 
 def _state(desk: Desk, draft: Draft, columns: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
     """A bound job waits for a person; an unbound one goes on as it was, unless nothing is left of it."""
-    upcoming = timing_of(columns, schedule, 0).next_due(desk.now)
+    upcoming = next_from_now(desk, timing_of(columns, schedule, 0))
     if upcoming is None:
         return _asleep("done", _PASSED)
     if draft.session_key is not None:

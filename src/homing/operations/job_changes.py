@@ -21,6 +21,7 @@ from homing.operations.definition import (
 )
 from homing.operations.desk import Desk
 from homing.operations.instants import read_future
+from homing.operations.models import check_model
 from homing.operations.reach import hold_job
 from homing.operations.removal import Withdrawn, withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
@@ -64,6 +65,7 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
     if when is not None:
         columns |= time_columns(when)
     check_pairing(columns)
+    check_model(desk, columns["model"], before=job.payload.model)
     check_dedupe_key(desk, job, columns["dedupe_key"])
     columns |= _awake_or_not(desk, job, ask, columns, schedule)
     changed = {name: value for name, value in columns.items() if before[name] != value}

@@ -17,6 +17,7 @@ from homing.operations.definition import (
 )
 from homing.operations.desk import Desk
 from homing.operations.job_changes import change_fields
+from homing.operations.models import check_model
 from homing.operations.reach import see_job
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
@@ -36,6 +37,7 @@ def add_job(desk: Desk, ask: AddJob) -> JobShape:
         return _upsert(desk, known.id, ask)
     columns = plain_columns(ask, None)
     check_pairing(columns)
+    check_model(desk, columns["model"])
     when = read_times(desk, ask, zone=desk.zone(session), before=None)
     assert when is not None
     sessions.lock(desk.tx, [session.id])

@@ -20,7 +20,7 @@ CODES: Mapping[int, tuple[str, ...]] = {
     409: ("stale_revision", "already_running", "session_exists", "blocked_by_automations", "wrong_state",
           "nothing_to_undo", "quota_reached", "in_flight"),
     413: ("too_large",),
-    422: ("invalid", "key_reused"),
+    422: ("invalid", "key_reused", "unknown_model"),
     429: ("slow_down",),
     500: ("internal",),
     503: ("not_ready",),

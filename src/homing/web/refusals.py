@@ -27,6 +27,7 @@ _TITLES = {
     "in_flight": "The first request is still on its way",
     "too_large": "Too large",
     "invalid": "The request cannot be taken",
+    "unknown_model": "There is no such model here",
     "key_reused": "The Idempotency-Key was used for another request",
     "slow_down": "Too many requests",
     "internal": "Something broke on our side",
@@ -54,7 +55,7 @@ def refusal_of(error: Error, request_id: str) -> Refusal:
             return Refusal(body=spelled(error.status, error.code, error.detail, request_id), headers=wait)
         case Invalid():
             errors = [{"field": e.field, "code": e.code, "detail": e.detail} for e in error.errors]
-            body = spelled(error.status, "invalid", error.detail, request_id, errors=errors, extra=error.extra)
+            body = spelled(error.status, error.code, error.detail, request_id, errors=errors, extra=error.extra)
             return Refusal(body=body)
         case Refused():
             proof = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}

@@ -92,6 +92,7 @@ def test_every_field_of_a_job_has_a_flag(homing: Homing) -> None:
         (("--at", "2020-01-01T00:00", "-m", "x"), "in the past"),
         (("in 1 hour", "x", "--tz", "Mars/Base"), "Mars/Base"),
         (("in 1 hour", "x", "--max-runs", "many"), "--max-runs must be a number"),
+        (("in 1 hour", "x", "--model", "nope/never"), "There is no model nope/never"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_a_sentence(homing: Homing, args: tuple[str, ...], sentence: str) -> None:

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -24,23 +25,41 @@ def test_a_run_is_watched_until_its_answer_is_there(homing: Homing, server: str)
     assert homing("cron", "get", "mine", "--json").object["recent"][0]["state"] == "ok"
 
 
-def test_a_watched_run_that_fails_ends_with_exit_one(homing: Homing, server: str) -> None:
-    homing("cron", "add", "every day at 9", "x", "--id", "mine", "--model", "nobody:knows")
+@pytest.fixture
+def add_broken(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Add a job whose model could be asked when it was named, and cannot any more."""
+
+    def add(job_id: str) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "gone soon")
+        homing("cron", "add", "every day at 9", "x", "--id", job_id, "--model", "openai-chat:gone")
+        monkeypatch.delenv("OPENAI_API_KEY")
+
+    return add
+
+
+def test_a_watched_run_that_fails_ends_with_exit_one(
+    homing: Homing, server: str, add_broken: Callable[[str], None]
+) -> None:
+    add_broken("mine")
     said = homing("cron", "run", "mine", "--watch", "--json")
     assert (said.code, said.object["state"]) == (1, "error")
 
 
-def test_a_run_that_failed_is_told_in_a_line_and_not_as_a_trace(homing: Homing, server: str) -> None:
-    homing("cron", "add", "every day at 9", "x", "--id", "mine", "--model", "nobody:knows")
+def test_a_run_that_failed_is_told_in_a_line_and_not_as_a_trace(
+    homing: Homing, server: str, add_broken: Callable[[str], None]
+) -> None:
+    add_broken("mine")
     said = homing("cron", "run", "mine", "--watch")
     assert said.code == 1
-    assert "The model 'nobody:knows' cannot be used" in said.out
+    assert "The model 'openai-chat:gone' cannot be used" in said.out
     assert "Traceback" not in said.out
 
 
-def test_runs_that_were_started_are_shown_although_another_could_not_be(homing: Homing, server: str) -> None:
+def test_runs_that_were_started_are_shown_although_another_could_not_be(
+    homing: Homing, server: str, add_broken: Callable[[str], None]
+) -> None:
     homing("cron", "add", "every day at 9", "Say good morning", "--id", "mine")
-    homing("cron", "add", "every day at 9", "x", "--id", "broken", "--model", "nobody:knows")
+    add_broken("broken")
     said = homing("cron", "run", "gone", "broken", "mine", "--watch", "--json")
     assert (said.code, said.problem["code"]) == (2, "not_found")
     assert [(run["job_id"], run["state"]) for run in said.objects] == [("broken", "error"), ("mine", "ok")]

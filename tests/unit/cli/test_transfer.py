@@ -1,6 +1,7 @@
 """Jobs of other programs come in, ours go out; one bad record does not stop the others."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,67 @@ def test_a_record_beyond_the_bounds_does_not_stop_the_others(homing: Homing, tmp
     refused = homing("import", str(file))
     assert refused.code == 2
     assert "nested too deeply" in refused.err
+
+
+def record(**given: Any) -> dict[str, Any]:
+    """A record as OpenClaw's templates have it: without stamps."""
+    job: dict[str, Any] = {
+        "id": "plain",
+        "name": "Plain",
+        "agentId": "main",
+        "sessionTarget": "isolated",
+        "wakeMode": "now",
+        "schedule": {"kind": "every", "everyMs": 3_600_000},
+        "payload": {"kind": "agentTurn", "message": "Look"},
+    }
+    return job | given
+
+
+def test_an_interval_without_stamps_begins_with_its_first_whole_length(homing: Homing, written: Any) -> None:
+    homing("import", written({"jobs": [record()]}), "--apply")
+    job = homing("cron", "get", "plain", "--json").object
+    first = datetime.fromisoformat(job["next"][0]) - datetime.fromisoformat(job["created_at"])
+    assert timedelta(minutes=59) < first < timedelta(minutes=61)
+
+
+def test_the_zone_of_a_whole_record_counts_unless_its_schedule_names_one(homing: Homing, written: Any) -> None:
+    cron = {"kind": "cron", "expr": "30 8 * * *"}
+    jobs = [
+        record(id="whole", timezone="Asia/Shanghai", schedule=cron),
+        record(id="own", timezone="Asia/Shanghai", schedule=cron | {"tz": "Asia/Tokyo"}),
+        record(id="nowhere", timezone="Mars/One", schedule=cron),
+    ]
+    entries = {entry["name"]: entry for entry in homing("import", written({"jobs": jobs}), "--json").objects}
+    assert entries["Plain"]["taken"] is False
+    assert "Mars/One" in entries["Plain"]["detail"]
+    told = [entry["words"] for entry in homing("import", written({"jobs": jobs[:2]}), "--json").objects]
+    assert told == ["Every day at 08:30 Asia/Shanghai", "Every day at 08:30 Asia/Tokyo"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"payload": {"kind": "agentTurn", "message": "x", "toolsAllow": ["web"], "lightContext": True}},
+         "Not kept: toolsAllow, lightContext."),
+        ({"agentId": "research", "tags": ["a"]}, "Not kept: agentId, tags."),
+        ({"delivery": {"mode": "announce", "channel": "discord", "to": "998877", "bestEffort": True}},
+         "Not kept: delivery.bestEffort. There is no channel discord here, so nothing arrives at discord:998877"),
+        ({"delivery": {"mode": "announce", "channel": "email", "to": "a@example.org"}},
+         "Nothing arrives at email:a@example.org until HOMING_SMTP_URL is set."),
+        ({"payload": {"kind": "agentTurn", "message": "Say NO_REPLY if all is well"}}, "Its message says NO_REPLY:"),
+        ({"payload": {"kind": "agentTurn", "message": "x", "model": "nvidia/z-ai/glm4.7"}},
+         "Its model is left out, and offline is used: There is no model nvidia/z-ai/glm4.7."),
+        ({"payload": {"kind": "agentTurn", "message": "x", "timeoutSeconds": 0}}, "Not kept: timeoutSeconds 0"),
+    ],
+)  # fmt: skip
+def test_a_dry_run_says_what_is_not_kept(homing: Homing, written: Any, given: dict[str, Any], said: str) -> None:
+    [entry] = homing("import", written({"jobs": [record(**given)]}), "--json").objects
+    assert entry["taken"]
+    assert said in entry["detail"]
+    shown = " ".join(homing("import", written({"jobs": [record(**given)]})).out.split())
+    assert said.partition(".")[0][:30] in shown
+
+
+def test_a_record_that_is_kept_whole_says_nothing_more(homing: Homing, written: Any) -> None:
+    [entry] = homing("import", written({"jobs": [record()]}), "--json").objects
+    assert entry["detail"] is None
