@@ -1,12 +1,12 @@
 """Answers on stdout: the API's JSON, one object a line, or what people read. Rich is imported only for people."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from homing.cli.server import Json
+from homing.cli.visible import json_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -41,26 +41,28 @@ class Screen:
     def say(self, text: str) -> None:
         """Say a plain sentence to people; programs have the object."""
         if not self.as_json:
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(visible(text) + "\n")
 
 
 def write_json(answer: Any) -> None:
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(answer) + "\n")
 
 
 def note(text: str) -> None:
     """Say something beside the answer, on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(visible(text) + "\n")
 
 
 def draw_on_stdout(drawing: "RenderableType") -> None:
     """Draw for people; piped, without the blanks that fill a table's cells."""
-    if sys.stdout.isatty():
-        console().print(drawing)
-        return
+    from homing.cli.draw import Visible
+
     paper = console()
+    if sys.stdout.isatty():
+        paper.print(Visible(drawing))
+        return
     with paper.capture() as captured:
-        paper.print(drawing)
+        paper.print(Visible(drawing))
     sys.stdout.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
 
 

@@ -5,15 +5,28 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from homing.cli.look import RUN_GLYPHS, away, moment
 from homing.cli.server import Json
+from homing.cli.visible import visible
 
 QUIET = "bright_black"
 _GAP = 2
 _LEAST = 12
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A drawing whose text moves no terminal: Rich's own colours stay, what came from outside is shown as escapes."""
+
+    drawing: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.drawing, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 @dataclass(frozen=True, kw_only=True)

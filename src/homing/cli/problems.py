@@ -1,9 +1,10 @@
 """What a command says when it cannot: a sentence that tells what to do, and the exit code that scripts see."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
+
+from homing.cli.visible import json_text
 
 FAILED = 1
 REFUSED = 2
@@ -29,7 +30,7 @@ class Problem(Exception):
 
     def told(self, *, as_json: bool) -> str:
         """Say it in one line, to people or to programs."""
-        return json.dumps(self.body, ensure_ascii=False) if as_json else self.detail
+        return json_text(self.body) if as_json else self.detail
 
 
 class Unreachable(Problem):

@@ -10,6 +10,7 @@ import typer
 
 from homing.cli.problems import DEBUG, Problem, failed, refused
 from homing.cli.tree import tree
+from homing.cli.visible import visible
 from homing.model.errors import Error, Refused
 
 
@@ -61,9 +62,9 @@ def _usage(error: typer.TyperException) -> str | None:
 
 
 def _tell(problem: Problem, *, as_json: bool) -> int:
-    sys.stderr.write(f"{problem.told(as_json=as_json)}\n")
+    sys.stderr.write(f"{visible(problem.told(as_json=as_json))}\n")
     if problem.hint and not as_json:
-        sys.stderr.write(f"{problem.hint}\n")
+        sys.stderr.write(f"{visible(problem.hint)}\n")
     return problem.exit_code
 
 

@@ -14,6 +14,7 @@ from homing.cli.answers import draw_on_stdout, note, write_json
 from homing.cli.asking import AsJson
 from homing.cli.home import make_home
 from homing.cli.problems import FAILED, refused
+from homing.cli.visible import json_text
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def export(
         lambda tx: export_jobs(Desk(tx=tx, caller=owner, house=homing.house), history=history)
     )
     asyncio.run(homing.store.close())
-    text = json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    text = json_text(told, indent=2) + "\n"
     if target == "-":
         sys.stdout.write(text)
         return

@@ -12,9 +12,10 @@ from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
-from homing.cli.draw import QUIET
+from homing.cli.draw import QUIET, Visible
 from homing.cli.look import in_zone, moment, now
 from homing.cli.server import Json
+from homing.cli.visible import visible
 
 PROMPT = "› "
 _HEADS = {
@@ -44,7 +45,7 @@ class Paper:
             self._stop_live()
             if self._typing:
                 self._lift_prompt()
-            self.console.print(drawing)
+            self.console.print(Visible(drawing))
             if self._typing:
                 self._draw_prompt()
 
@@ -88,7 +89,7 @@ class Paper:
         if self._live is None:
             self._live = Live(console=self.console, transient=True, refresh_per_second=12)
             self._live.start()
-        self._live.update(self._unfinished())
+        self._live.update(Visible(self._unfinished()))
 
     def _unfinished(self) -> RenderableType:
         if not self._text:
@@ -96,7 +97,7 @@ class Paper:
         # A live region taller than the screen would leave its traces behind: the end of it is what is read.
         room = max(4, self.console.height - 6)
         tail = "\n".join(self._text.splitlines()[-room:])
-        return Padding(Markdown(tail), (0, 0, 0, 2))
+        return Padding(Markdown(visible(tail)), (0, 0, 0, 2))
 
     def _stop_live(self) -> None:
         if self._live is not None:
@@ -135,7 +136,9 @@ def drawn(message: Json, zone: str) -> RenderableType:
     dead = [delivery["address"] for delivery in message["deliveries"] if delivery["state"] == "dead"]
     undelivered = f"  not delivered: {', '.join(dead)}" if dead else ""
     head = Text.assemble(_head(message), (f"  {at} {zone}", QUIET), (undelivered, "red"))
-    body = Markdown(message["text"]) if message["role"] == "assistant" else Text(message["text"])
+    # Before Markdown, too: a link's address goes into an escape sequence of Rich's own.
+    text = visible(message["text"])
+    body = Markdown(text) if message["role"] == "assistant" else Text(text)
     return Group(head, Padding(body, (0, 0, 1, 2)))
 
 

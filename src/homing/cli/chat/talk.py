@@ -11,6 +11,7 @@ from homing.cli.chat.stream import Event, Stream
 from homing.cli.draw import QUIET
 from homing.cli.problems import Problem
 from homing.cli.server import Json, Server, pages, part, spelled
+from homing.cli.visible import visible
 
 _SHOWN_AT_START = 6
 _TWICE_SECONDS = 2.0
@@ -183,5 +184,5 @@ def talk_plainly(server: Server, key: str) -> None:
         path = f"/api/sessions/{part(key)}/messages"
         answer = server.ask("POST", spelled(path, {"wait": 120}), {"text": line.strip(), "mode": "queue"})
         message = answer.get("message")
-        sys.stdout.write((message["text"] if message else "No answer within two minutes.") + "\n")
+        sys.stdout.write(visible(message["text"] if message else "No answer within two minutes.") + "\n")
         sys.stdout.flush()
