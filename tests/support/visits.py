@@ -93,6 +93,7 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     yield Visit(operation="add_memory", method="POST", path="/api/memories", body={"text": "likes apples"}, status=201)
     memory = (await owner.post("/api/memories", json={"text": "likes pears"})).json()
     yield Visit(operation="list_memories", method="GET", path="/api/memories", query={"q": "pears"})
+    yield Visit(operation="confirm_memory", method="POST", path=f"/api/memories/{memory['id']}/confirm")
     yield Visit(operation="remove_memory", method="DELETE", path=f"/api/memories/{memory['id']}")
     yield Visit(operation="admin_list_jobs", method="GET", path="/api/admin/jobs")
     yield Visit(operation="admin_update_job", method="PATCH", path=f"/api/admin/jobs/{job}", body={"name": "checked"})

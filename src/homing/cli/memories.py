@@ -1,4 +1,4 @@
-"""`memories list`, `add`, `remove`."""
+"""`memories list`, `add`, `confirm`, `remove`."""
 
 from typing import Annotated, Any
 
@@ -30,6 +30,19 @@ def add(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], 
         desk.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
 
 
+def confirm(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Keep facts that came from a hook, an automation or other outside text."""
+    with asking(as_json) as desk:
+        known = list(pages(desk.server, "/api/memories", {}))
+        for said in ids:
+            memory = find_one(known, said, "memory", "mem")
+            memory = desk.server.ask("POST", f"/api/memories/{part(memory['id'])}/confirm")
+            desk.screen.show(memory, lambda m=memory: f'Confirmed "{m["text"]}" ({m["id"]}).')
+
+
 def remove(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
     as_json: AsJson = False,
@@ -52,7 +65,12 @@ def _table(memories: list[Json]) -> Any:
     if not memories:
         return Text("Nothing is remembered yet. Say `remember …` in a chat, or: homing memories add TEXT")
     rows = [
-        (memory["id"], memory["text"], memory["session_key"] or "", away(instant(memory["created_at"]), now()))
+        (memory["id"], memory["text"], _origin(memory), away(instant(memory["created_at"]), now()))
         for memory in memories
     ]
     return draw.Listing(headings=("id", "text", "from", "since"), rows=rows, gives=("text",), fold=True)
+
+
+def _origin(memory: Json) -> str:
+    place = memory["session_key"] or ""
+    return place if memory["confirmed"] else f"{place} (unconfirmed: {memory['source']})".strip()

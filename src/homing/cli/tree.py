@@ -74,7 +74,12 @@ GROUPS = {
     ),
     "memories": Group(
         help="Lasting facts about you.",
-        commands={"list": "memories:list_memories", "add": "memories:add", "remove": "memories:remove"},
+        commands={
+            "list": "memories:list_memories",
+            "add": "memories:add",
+            "confirm": "memories:confirm",
+            "remove": "memories:remove",
+        },
         hidden={"ls": "memories:list_memories", "rm": "memories:remove"},
     ),
     "hooks": Group(

@@ -97,7 +97,7 @@ class Thinker:
             zone=session.timezone or (user.timezone if user else None) or self.house.settings.timezone,
             company=company_of(session, user),
             told=told,
-            memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES),
+            memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES, confirmed=True),
         )
 
     async def _history(self, opened: Opened, past: _Past, claim: Claim):

@@ -12,4 +12,8 @@ class Memory:
     user_id: str
     session_key: str | None
     text: str
+    source: str | None
+    """Where an unconfirmed one came from, in words: "hook deploy"."""
+    confirmed: bool
+    """A person said or kept it. What is not confirmed stands in no instructions (rule 24)."""
     created_at: datetime

@@ -49,6 +49,8 @@ class ActingTurn:
     sender_id: str | None
     may_schedule: bool
     """Rule 27: a turn no person opened adds no jobs, unless its job says so."""
+    outside: str | None = None
+    """Where content of this turn came from that no person said in it, in words; what it remembers is unconfirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)

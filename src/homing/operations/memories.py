@@ -1,6 +1,6 @@
 """Lasting facts about the caller's user."""
 
-from homing.model.errors import Invalid, NotFound
+from homing.model.errors import Forbidden, Invalid, NotFound
 from homing.model.memories import Memory
 from homing.operations.desk import Desk
 from homing.operations.shapes import cursors
@@ -22,7 +22,7 @@ def list_memories(desk: Desk, ask: ListMemories) -> Page[MemoryShape]:
     return Page(items=[memory_shape(memory) for _, memory in page], next_cursor=following)
 
 
-def add_memory(desk: Desk, ask: AddMemory) -> MemoryShape:
+def add_memory(desk: Desk, ask: AddMemory, *, source: str | None = None) -> MemoryShape:
     """Keep a fact; the same words are kept once."""
     text = ask.text.strip()
     if not text:
@@ -39,6 +39,7 @@ def add_memory(desk: Desk, ask: AddMemory) -> MemoryShape:
             session_id=session_id,
             sender_id=turn.sender_id if turn else None,
             text=text,
+            source=source or (turn.outside if turn else None),
         )
     )
 
@@ -50,10 +51,22 @@ def remove_memory(desk: Desk, ask: MemoryRef) -> Gone:
     return Gone(id=ask.memory_id)
 
 
+def confirm_memory(desk: Desk, ask: MemoryRef) -> MemoryShape:
+    """Keep a fact for good that came from outside; only a person does."""
+    if desk.caller.turn is not None:
+        raise Forbidden("Only a person may confirm a memory.")
+    memory = memories.get(desk.tx, user_id=desk.caller.user_id, memory_id=ask.memory_id)
+    if memory is None:
+        raise NotFound(f"There is no memory {ask.memory_id}. List yours with list_memories.")
+    return memory_shape(memories.confirm(desk.tx, memory))
+
+
 def memory_shape(memory: Memory) -> MemoryShape:
     return MemoryShape(
         id=memory.id,
         text=memory.text,
         session_key=memory.session_key,
+        source=memory.source,
+        confirmed=memory.confirmed,
         created_at=str(utc(memory.created_at)),
     )

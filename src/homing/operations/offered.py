@@ -150,6 +150,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _reads("list_memories", memories.list_memories, people_asks.ListMemories, Page[people_asks.MemoryShape]),
     _writes("add_memory", memories.add_memory, people_asks.AddMemory, people_asks.MemoryShape,
             body=people_asks.AddMemory, status=201),
+    _writes("confirm_memory", memories.confirm_memory, people_asks.MemoryRef, people_asks.MemoryShape, withheld=True),
     _writes("remove_memory", memories.remove_memory, people_asks.MemoryRef, people_asks.Gone),
     _reads("admin_list_jobs", admin.admin_list_jobs, job_asks.AdminListJobs, Page[job.JobShape]),
     _writes("admin_update_job", admin.admin_update_job, job_asks.UpdateJob, _JOB, body=job_asks.JobPatch),

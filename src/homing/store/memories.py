@@ -1,5 +1,7 @@
 """Memories: lasting facts about a user, found again by search. Nobody's search ever sees another user's."""
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 
 from homing.model.grams import index_terms, query_terms
@@ -13,34 +15,47 @@ _memories = sa.select(t.memory, t.session.c.key.label("session_key")).outerjoin(
 )
 
 
-def add(tx: Tx, *, user_id: str, session_id: int | None, sender_id: str | None, text: str) -> Memory:
-    """Keep a fact; the same words of the same user are kept once."""
+def add(
+    tx: Tx, *, user_id: str, session_id: int | None, sender_id: str | None, text: str, source: str | None = None
+) -> Memory:
+    """Keep a fact; the same words of the same user are kept once.
+
+    With a source it is not confirmed. Said again without one, it is.
+    """
     if tx.postgres:
         # One at a time for each user: a look and a write must not have another's write between them.
         tx.rows(sa.select(t.user.c.id).where(t.user.c.id == user_id).with_for_update(key_share=True))
     known = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.text == text))
     if known:
-        return _memory_of(known[0])
+        memory = _memory_of(known[0])
+        return memory if memory.confirmed or source else confirm(tx, memory)
     memory_id = new_id("mem")
     tx.run(
         sa.insert(t.memory).values(
             id=memory_id, user_id=user_id, session_id=session_id, sender_id=sender_id, text=text,
-            grams=index_terms(text), created_at=tx.now(),
+            grams=index_terms(text), source=source, confirmed=source is None, created_at=tx.now(),
         )
     )  # fmt: skip
     return _memory_of(tx.rows(_memories.where(t.memory.c.id == memory_id))[0])
 
 
-def search(tx: Tx, *, user_id: str, query: str, limit: int) -> list[Memory]:
-    """Find the memories of a user that fit a text best."""
+def confirm(tx: Tx, memory: Memory) -> Memory:
+    """Keep a fact as if the person had said it themselves."""
+    tx.run(sa.update(t.memory).where(t.memory.c.id == memory.id).values(confirmed=True, source=None))
+    return replace(memory, confirmed=True, source=None)
+
+
+def search(tx: Tx, *, user_id: str, query: str, limit: int, confirmed: bool = False) -> list[Memory]:
+    """Find the memories of a user that fit a text best, all or only the confirmed ones."""
     terms = query_terms(query)
     if not terms:
         return []
+    mine = [t.memory.c.user_id == user_id, *([t.memory.c.confirmed] if confirmed else [])]
     if tx.postgres:
         # PostgreSQL: lexemes joined by "or", ranked by how many there are.
         wanted = sa.func.to_tsquery("simple", " | ".join(f"'{term}'" for term in terms))
         document = sa.func.to_tsvector("simple", t.memory.c.grams)
-        statement = _memories.where(t.memory.c.user_id == user_id, document.op("@@")(wanted)).order_by(
+        statement = _memories.where(*mine, document.op("@@")(wanted)).order_by(
             sa.func.ts_rank(document, wanted).desc(), t.memory.c.n.desc()
         )
     else:
@@ -51,7 +66,7 @@ def search(tx: Tx, *, user_id: str, query: str, limit: int) -> list[Memory]:
         ).bindparams(wanted=" OR ".join(f'"{term}"' for term in terms)).subquery("hits")  # fmt: skip
         statement = (
             _memories.join(hits, hits.c.hit_n == t.memory.c.n)
-            .where(t.memory.c.user_id == user_id)
+            .where(*mine)
             .order_by(hits.c.hit_rank, t.memory.c.n.desc())
         )
     return [_memory_of(row) for row in tx.rows(statement.limit(limit))]
@@ -79,5 +94,6 @@ def get(tx: Tx, *, user_id: str, memory_id: str) -> Memory | None:
 def _memory_of(row: Row) -> Memory:
     m = columns(row)
     return Memory(
-        id=m["id"], user_id=m["user_id"], session_key=m["session_key"], text=m["text"], created_at=m["created_at"]
-    )
+        id=m["id"], user_id=m["user_id"], session_key=m["session_key"], text=m["text"], source=m["source"],
+        confirmed=m["confirmed"], created_at=m["created_at"],
+    )  # fmt: skip

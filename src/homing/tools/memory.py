@@ -2,23 +2,35 @@
 
 from collections.abc import Mapping
 
+from homing.agent.frames import clean_name, frame, one_line
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session
 from homing.operations.desk import Desk
 from homing.operations.memories import add_memory, list_memories, remove_memory
 from homing.operations.shapes.base import read
-from homing.operations.shapes.people_asks import AddMemory, ListMemories, MemoryRef
+from homing.operations.shapes.people_asks import AddMemory, ListMemories, MemoryRef, MemoryShape
+from homing.store import steps
 from homing.store.steps import Done
 from homing.tools.offers import Offer
 
 _FOUND_AT_MOST = 10
 _LONGEST_QUERY = 256
+_UNCONFIRMED = "unconfirmed, from"
 
 
 def remember(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
     """Keep a fact."""
-    memory = add_memory(desk, read(AddMemory, {"text": _text(arguments, "text", "the dog's name is Rex")}))
-    return Done(text=f"Remembered: {_line(memory.text, memory.id)}")
+    ask = read(AddMemory, {"text": _text(arguments, "text", "the dog's name is Rex")})
+    memory = add_memory(desk, ask, source=_recalled(desk))
+    return Done(text=f"Remembered: {_line(memory)}")
+
+
+def _recalled(desk: Desk) -> str | None:
+    """What a search showed unconfirmed earlier in this turn is not confirmed by keeping it again."""
+    turn = desk.caller.turn
+    earlier = steps.kept(desk.tx, turn.id) if turn else []
+    seen = any(step.name == "recall" and _UNCONFIRMED in (step.result or "") for step in earlier)
+    return "unconfirmed memory" if seen else None
 
 
 def recall(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
@@ -27,7 +39,7 @@ def recall(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Don
     found = list_memories(desk, ListMemories(q=query[:_LONGEST_QUERY], limit=_FOUND_AT_MOST)).items
     if not found:
         return Done(text=f'No memory fits "{query[:_LONGEST_QUERY]}". Try other words.')
-    return Done(text="\n".join(f"- {_line(memory.text, memory.id)}" for memory in found))
+    return Done(text=frame("memory.found", "\n".join(f"- {_line(memory)}" for memory in found)))
 
 
 def forget(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
@@ -47,8 +59,9 @@ def _text(arguments: Mapping[str, object], name: str, example: str) -> str:
     return value.strip()
 
 
-def _line(text: str, memory_id: str) -> str:
-    return f"{' '.join(text.split())} ({memory_id})"
+def _line(memory: MemoryShape) -> str:
+    doubt = "" if memory.confirmed else f"; {_UNCONFIRMED} {clean_name(memory.source or '')}"
+    return f"{one_line(memory.text)} ({memory.id}{doubt})"
 
 
 def _one_text(name: str, description: str) -> Mapping[str, object]:

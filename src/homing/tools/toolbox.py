@@ -25,7 +25,9 @@ def _offers(turn: Turn, agent: Agent) -> list[Offer]:
     # Two names for one tool only confuse a model, so it gets the one that its prompts know.
     scheduler = next((name for name in agent.tools if name in SCHEDULERS), None)
     offers = [schedule_task.offer(scheduler)] if scheduler else []
-    offers += [offer for name, offer in memory.OFFERS.items() if name in agent.tools]
+    # Rule 27, for memory: what no person asked for deletes nothing.
+    kept_back = set[str]() if turn.source == "person" else {"forget"}
+    offers += [offer for name, offer in memory.OFFERS.items() if name in agent.tools and name not in kept_back]
     if turn.source == "run" and turn.policy.get("quiet"):
         offers.append(quiet.OFFER)
     return offers
@@ -52,6 +54,8 @@ def _tool(offer: Offer, turn: Turn, session_key: str, house: House, commit: Comm
 
 
 def _caller(turn: Turn, session_key: str) -> Caller:
+    # A turn that 0.1.0 opened does not say what came into it; its source does.
+    outside = turn.policy.get("outside") or (None if turn.source == "person" else turn.source)
     acting = ActingTurn(
         id=turn.id,
         session_id=turn.session_id,
@@ -61,6 +65,7 @@ def _caller(turn: Turn, session_key: str) -> Caller:
         job_id=turn.job_id,
         sender_id=turn.sender_id,
         may_schedule=turn.source == "person" or bool(turn.policy.get("may_schedule")),
+        outside=str(outside) if outside else None,
     )
     return Caller(user_id=turn.user_id, role="user", door="tool", turn=acting)
 

@@ -101,6 +101,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("memories", "list_memories", "GET", "/api/memories"),
     Route("memories", "add_memory", "POST", "/api/memories"),
+    Route("memories", "confirm_memory", "POST", "/api/memories/{id}/confirm", named={"id": "memory_id"}),
     Route("memories", "remove_memory", "DELETE", "/api/memories/{id}", named={"id": "memory_id"}),
     Route("admin", "admin_list_jobs", "GET", "/api/admin/jobs"),
     Route("admin", "admin_update_job", "PATCH", "/api/admin/jobs/{id}", named=_JOB),

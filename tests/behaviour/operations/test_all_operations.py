@@ -30,7 +30,8 @@ list_sessions get_session update_session delete_session send_message list_messag
 add_hook remove_hook call_hook list_webhooks add_webhook remove_webhook list_grants add_grant remove_grant
 add_job list_jobs get_job update_job remove_job
 enable_job disable_job skip_job undo_job run_job why_job list_runs get_run cancel_run list_upcoming preview_schedule
-list_deliveries retry_delivery list_memories add_memory remove_memory admin_list_jobs admin_update_job admin_disable_job
+list_deliveries retry_delivery list_memories add_memory confirm_memory remove_memory admin_list_jobs admin_update_job
+admin_disable_job
 """.split()
 
 

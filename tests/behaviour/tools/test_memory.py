@@ -26,7 +26,7 @@ def test_recall_gives_one_memory_a_line_each_with_its_id(chat: Chat) -> None:
     use(chat, remember, text="The sun is warm")
     memory_id = kept.removeprefix("Remembered: The dog's name is Rex (").removesuffix(")")
     assert memory_id.startswith("mem_")
-    lines = use(chat, recall, query="dog").splitlines()
+    _, *lines, _ = use(chat, recall, query="dog").splitlines()
     assert f"- The dog's name is Rex ({memory_id})" in lines
     assert len(lines) == 2
     assert use(chat, recall, query="zebra") == 'No memory fits "zebra". Try other words.'

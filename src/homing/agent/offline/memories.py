@@ -20,6 +20,7 @@ _NO_STATEMENT = re.compile(
 )
 _WISH = re.compile(r"\A(?:please )?(?:remember|note)(?: that)?\s+|\A请?记住[，:：\s]*", re.IGNORECASE)
 _MEMORY_ID = re.compile(r"\bmem_[\w-]+")
+_UNCONFIRMED = re.compile(r"\(mem_[\w-]+; unconfirmed")
 _MARKS = re.compile(r"[-*•]\s*|\d+[.)]\s+|[\[(]?\bmem_[\w-]+[\])]?:?\s*")
 
 
@@ -56,7 +57,8 @@ def forget(scene: Scene, what: str) -> Plan:
         if not ids:
             return f"I found no memory about {what}, so I forgot nothing."
         if len(ids) > 1:
-            return f"Several memories fit. Say forget and the id of one:\n{result.text}"
+            lines = [line for line in result.text.splitlines() if _MEMORY_ID.search(line)]
+            return "\n".join(["Several memories fit. Say forget and the id of one:", *lines])
     results = yield [Call(tool="forget", args={"memory_id": memory_id}) for memory_id in ids]
     return "\n".join(result.told for result in results)
 
@@ -66,8 +68,9 @@ def _recall(scene: Scene, query: str) -> Generator[list[Call], list[Result], lis
         yield from ()
         return []
     [result] = yield [Call(tool="recall", args={"query": query})]
-    # A line without an id is the tool speaking, not a memory.
-    return [_MARKS.sub("", line).strip() for line in result.text.splitlines() if _MEMORY_ID.search(line)]
+    # A line without an id is the tool speaking, not a memory; one that is not confirmed is nothing a person said.
+    found = [line for line in result.text.splitlines() if _MEMORY_ID.search(line) and not _UNCONFIRMED.search(line)]
+    return [_MARKS.sub("", line).strip() for line in found]
 
 
 def _statements(scene: Scene) -> list[str]:

@@ -198,6 +198,9 @@ class MemoryShape(Answer):
     id: str
     text: str
     session_key: str | None
+    source: str | None
+    """Where an unconfirmed one came from, such as "hook deploy"."""
+    confirmed: bool
     created_at: str
 
 
