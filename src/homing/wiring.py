@@ -4,6 +4,7 @@ Every command comes by here, and most need neither engine nor channels: those ar
 """
 
 import asyncio
+import contextlib
 import gc
 import os
 import socket
@@ -18,6 +19,7 @@ import structlog
 from homing.agent.choice import choose, why_unusable
 from homing.agent.models import Models
 from homing.model.clock import Clock, SystemClock
+from homing.model.errors import NotReady
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent
 from homing.model.targets import loopback_allowed
@@ -127,7 +129,7 @@ def make_engine(
         scheduler=scheduler,
         runner=Runner(Lanes(store=store, house=house, think=think or thinker), clock, worker_id),
         courier=Courier(store, house, channels if channels is not None else make_channels(homing)),
-        sweeper=Sweeper(store, house, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
+        sweeper=Sweeper(store, house, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
     )
 
 
@@ -164,6 +166,24 @@ async def _tend(machine: Machine) -> None:
         except Exception:  # the rim: whatever it was, the rows are as they were after the last commit
             log.exception("a machine broke", action="machine_broke", machine=type(machine).__name__)
         await asyncio.sleep(_PAUSE_SECONDS)
+
+
+@asynccontextmanager
+async def watching(homing: Homing) -> AsyncGenerator[None]:
+    """For doors without an engine: see when a newer Homing upgrades the database under them."""
+    from homing.engine.sweeper import BEAT_SECONDS, schema_look  # noqa: PLC0415 - see above
+
+    async def watch() -> None:
+        while True:
+            with contextlib.suppress(NotReady):
+                await homing.store.read(schema_look(homing.store))
+            await asyncio.sleep(BEAT_SECONDS)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 @asynccontextmanager

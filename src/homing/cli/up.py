@@ -38,7 +38,13 @@ def up(
         end_here()
 
 
-def serve(host: Host = None, port: Port = None) -> None:
+def serve(
+    host: Host = None,
+    port: Port = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Understood as in `up`; no browser is opened here.")
+    ] = False,
+) -> None:
     """Start the doors alone (API, page); needs PostgreSQL, and `homing work` somewhere."""
     from homing.cli.house import need_postgres
 
@@ -87,10 +93,11 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
     # The page must name the port that was really taken.
     settings = replace(settings, port=listening.getsockname()[1])
     homing, app = _make(settings)
-    link = _link(homing, link_base(settings, listening))
+    base = link_base(settings, listening)
+    link = _link(homing, base)
     async with serving(app, listening) as server, running(homing, make_engine(homing)):
         with announced(settings, url_of(settings, listening)):
-            await _greet(homing, link)
+            await _greet(homing, base, link)
             if opens and link is not None and can_open():
                 open_browser(link)
             await until(told, server)
@@ -100,15 +107,17 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
     from homing.cli.serving import link_base, on_signals, serving, until, url_of
+    from homing.wiring import watching
 
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     settings = replace(settings, port=listening.getsockname()[1])
     homing, app = _make(settings)
-    link = _link(homing, link_base(settings, listening))
+    base = link_base(settings, listening)
+    link = _link(homing, base)
     await homing.store.bell.open()
-    async with serving(app, listening) as server:
+    async with serving(app, listening) as server, watching(homing):
         with announced(settings, url_of(settings, listening)):
-            await _greet(homing, link)
+            await _greet(homing, base, link)
             await until(told, server)
     await homing.store.close()
 
@@ -142,17 +151,19 @@ def _make(settings: Settings) -> tuple["Homing", Any]:
 
 
 def _link(homing: "Homing", base: str) -> str | None:
-    """Make a sign-in link; a token that was revoked gives none, and what is scheduled goes on all the same."""
+    """Make a sign-in link for a terminal. A revoked token gives none, and what is scheduled goes on all the same."""
     from homing.cli.codes import sign_in_link
 
     try:
-        return sign_in_link(homing, base)
+        link = sign_in_link(homing, base)
     except Problem as problem:
         _say(f"{problem.detail} {problem.hint or ''}".rstrip())
         return None
+    # What is not a terminal is a file or a journal, which others may read: no proof stands there.
+    return link if sys.stdout.isatty() else None
 
 
-async def _greet(homing: "Homing", link: str | None) -> None:
+async def _greet(homing: "Homing", base: str, link: str | None) -> None:
     from homing.cli.look import away, moment, now
     from homing.store import jobs
 
@@ -166,9 +177,11 @@ async def _greet(homing: "Homing", link: str | None) -> None:
         upcoming = f"{moment(wake.astimezone(ZoneInfo(zone)), now())} {zone}, {away(wake, now())}"
     _say(f"Homing {house.version} is up.")
     _say("")
+    _say(f"  Open       {link or base}")
     if link is not None:
-        _say(f"  Open       {link}")
         _say("             (once, within ten minutes; `homing open` gives a fresh one)")
+    else:
+        _say("             (`homing open` gives a link to sign in)")
     _say(f"  Model      {house.model}: {house.model_why}")
     _say(f"  Database   {_database(homing.settings)}")
     _say(f"  Time zone  {zone}")

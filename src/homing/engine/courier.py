@@ -68,7 +68,7 @@ class Courier:
     async def _start(self, sending: "dict[asyncio.Task[None], deliveries.Party]", ear: Ear) -> float:
         """Begin what is due in the free slots; say how long there is nothing more to do."""
         free = self._slots - len(sending)
-        if free == 0:
+        if free == 0 or self._store.outdated is not None:
             return self._store.look_seconds
         busy = Counter(sending.values())
         try:

@@ -117,7 +117,7 @@ class Runner:
             log.warning("the database does not answer", action="runner_waits")
             return self._beat
         self._after = picked.after
-        if not self._stopping:
+        if not self._stopping and self._store.outdated is None:
             for line, lane_ids in (("people", picked.people), ("machines", picked.machines)):
                 for lane_id in lane_ids:
                     self._start(line, lane_id)

@@ -4,13 +4,16 @@ One armed timer: it wakes at the next due instant, at least every 60 s, and at o
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
 from homing.engine.aftermath import give_note
+from homing.engine.clocks import plan_again
 from homing.engine.heartbeat import Decided, give_heartbeats, hold_heartbeats
-from homing.model.clock import Clock
+from homing.model.clock import BACK, LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import COUNTED, run_id
@@ -18,7 +21,7 @@ from homing.model.schedules import At
 from homing.model.schedules.zones import zone
 from homing.operations.desk import House, lane_of, unified_lanes
 from homing.operations.firing import Fired, Firing, fire
-from homing.store import Store, Tx, jobs, runs, sessions
+from homing.store import Store, Tx, jobs, runs, sessions, upkeep
 from homing.store.runs import NewRun
 
 log = structlog.get_logger(__name__)
@@ -29,12 +32,14 @@ FIRST_BATCH = 50
 SHORTEST_SLEEP = 0.001
 OTHERS_SLEEP = 0.05
 PAUSE_SECONDS = 1.0
+# How long a clock that leapt ahead has to prove right.
+HOLD_SECONDS = 300.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
 
-def tick(tx: Tx, house: House, *, limit: int = BATCH) -> int:
-    """Turn due jobs into queued runs; say how many jobs were due."""
-    due = jobs.take_due(tx, tx.now(), limit)
+def tick(tx: Tx, house: House, *, limit: int = BATCH, after: datetime | None = None) -> int:
+    """Turn due jobs (those due after an instant) into queued runs; say how many jobs were due."""
+    due = jobs.take_due(tx, tx.now(), limit, after=after)
     if due:
         _fire_due(tx, due, house)
     return len(due)
@@ -217,6 +222,22 @@ def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
     return len(waking)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """What came due in a leap of the clock, held until it has proved right for a while."""
+
+    instant: datetime
+    until: float
+    by: timedelta
+
+    @property
+    def note(self) -> str:
+        return (
+            f"the clock leapt {round(self.by.total_seconds() / 3600)} h ahead; what came due in between waits"
+            f" {HOLD_SECONDS / 60:.0f} minutes, in case it is set back"
+        )
+
+
 class Scheduler:
     """Ticks when something is due."""
 
@@ -228,12 +249,23 @@ class Scheduler:
         self._limit = FIRST_BATCH
         self._moved = 0
         self._passed_by: datetime | None = None
+        self._watch = ClockWatch()
+        self._begun = False
+        self._held: _Held | None = None
+
+    @property
+    def note(self) -> str | None:
+        """What people should know: that the clock leapt, and what waits for that."""
+        return self._held.note if self._held is not None and self._clock.monotonic() < self._held.until else None
 
     async def step(self) -> bool:
         """Move one batch; say whether there may be more."""
         limit = self._limit
         try:
-            moved = await self._store.write(lambda tx: tick(tx, self._house, limit=limit))
+            moved = await self._store.write(lambda tx: self._tick(tx, limit))
+            if isinstance(moved, timedelta):
+                await self._leapt(moved)
+                return True
         except NotReady:
             # Nobody's fault, so nobody is looked for.
             raise
@@ -254,9 +286,39 @@ class Scheduler:
         self._limit = min(BATCH, limit * 2) if more else FIRST_BATCH
         return more
 
+    def _tick(self, tx: Tx, limit: int) -> int | timedelta:
+        """Tick, unless the clock was set: then say by how much."""
+        leap = self._watch.leapt(tx.now(), self._clock.monotonic())
+        if leap > LEAP or leap < -BACK:
+            return leap
+        return tick(tx, self._house, limit=limit, after=self._held_until())
+
+    def _held_until(self) -> datetime | None:
+        """Tell up to which instant what is due waits for the clock to prove right."""
+        if self._held is not None and self._clock.monotonic() >= self._held.until:
+            self._held = None
+        return self._held.instant if self._held is not None else None
+
+    async def _begin(self) -> None:
+        """At the start: a clock that is behind what the database knows was set back meanwhile."""
+        newest, now = await self._store.read(lambda tx: (upkeep.newest_stamp(tx), tx.now()))
+        if newest is not None and newest - now > BACK:
+            await self._leapt(now - newest)
+
+    async def _leapt(self, by: timedelta) -> None:
+        log.warning("clock leapt", action="clock_leapt", seconds=round(by.total_seconds()))
+        if by > timedelta(0):
+            now = await self._store.read(lambda tx: tx.now())
+            self._held = _Held(instant=now, until=self._clock.monotonic() + HOLD_SECONDS, by=by)
+            return
+        self._held = None
+        after: int | None = 0
+        while after is not None:
+            after = await self._store.write(partial(plan_again, after=after))
+
     def _accuse(self, tx: Tx) -> None:
         """Try the first due job once more, alone. Another scheduler may hold the culprit, and this one be innocent."""
-        for job in jobs.take_due(tx, tx.now(), 1):
+        for job in jobs.take_due(tx, tx.now(), 1, after=self._held_until()):
             try:
                 with tx.attempt():
                     _fire_due(tx, [job], self._house)
@@ -276,13 +338,21 @@ class Scheduler:
     async def _go(self) -> float:
         """Move one batch; say how long there is nothing more to do."""
         try:
-            return 0.0 if await self.step() else await self._sleep_for()
+            if not self._begun:
+                await self._begin()
+                self._begun = True
+            if self._store.outdated is None and await self.step():
+                return 0.0
+            return await self._sleep_for()
         except NotReady:
             log.warning("the database does not answer", action="scheduler_waits")
             return PAUSE_SECONDS
 
     async def _sleep_for(self) -> float:
-        self.next_wake_at, now = await self._store.read(lambda tx: (jobs.next_wake(tx), tx.now()))
+        after = self._held_until()
+        self.next_wake_at, now = await self._store.read(lambda tx: (jobs.next_wake(tx, after=after), tx.now()))
+        if self._store.outdated:
+            return self._store.look_seconds
         if self.next_wake_at is None:
             return self._store.look_seconds
         until = (self.next_wake_at - now).total_seconds()

@@ -1,42 +1,89 @@
 """The net below the others: says that this worker lives, and drops what is older than it is kept."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
 
 from homing.engine.scheduler import Scheduler
+from homing.model.clock import LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
 from homing.operations.desk import House
-from homing.store import Store, upkeep
+from homing.store import Store, Tx, schema, upkeep
 
 log = structlog.get_logger(__name__)
 
 BEAT_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
+# A start so long after the last sign of work may be one with a wrong clock; so long it has to prove right.
+FAR = timedelta(days=1)
+PROVE_SECONDS = 900.0
+
+
+def schema_look(store: Store) -> Callable[[Tx], None]:
+    """Rule 62: make a look that lets a process take no new work once a newer Homing has upgraded its database."""
+
+    def look(tx: Tx) -> None:
+        newer = schema.newer_than_known(tx)
+        if newer and store.outdated is None:
+            log.error("schema outdated", action="schema_outdated", version=newer)
+        store.outdated = (
+            f"the database has schema {newer}, made by a newer Homing; it takes no new work" if newer else None
+        )
+
+    return look
 
 
 class Sweeper:
     """Beats and prunes."""
 
-    def __init__(self, store: Store, house: House, worker_id: str, name: str, scheduler: Scheduler | None) -> None:
+    def __init__(
+        self, store: Store, house: House, clock: Clock, worker_id: str, name: str, scheduler: Scheduler | None
+    ) -> None:
         self._store = store
         self._house = house
         self._worker_id = worker_id
         self._name = name
         self._scheduler = scheduler
+        self._clock = clock
+        self._watch = ClockWatch()
+        self._prunes_from: float | None = None
+        """Not before this, on the monotonic clock; None until the first look."""
 
     async def beat(self) -> None:
         """Say that this worker lives, and when it wakes next."""
-        wake = self._scheduler.next_wake_at if self._scheduler else None
-        await self._store.write(
-            lambda tx: upkeep.beat(
-                tx, self._worker_id, name=self._name, schedules=self._scheduler is not None, next_wake_at=wake
-            )
+        look_at_schema = schema_look(self._store)
+        await self._store.write(lambda tx: (look_at_schema(tx), self._beat(tx)))
+
+    def _beat(self, tx: Tx) -> None:
+        self._look_at_clock(tx)
+        scheduler = self._scheduler
+        upkeep.beat(
+            tx,
+            self._worker_id,
+            name=self._name,
+            schedules=scheduler is not None and self._store.outdated is None,
+            next_wake_at=scheduler.next_wake_at if scheduler else None,
+            note=self._store.outdated or (scheduler.note if scheduler else None),
         )
 
+    def _look_at_clock(self, tx: Tx) -> None:
+        """Records that a wrong clock calls too old are gone for good: it has to prove right first."""
+        now, monotonic = tx.now(), self._clock.monotonic()
+        leap = self._watch.leapt(now, monotonic)
+        if self._prunes_from is None:
+            newest = upkeep.newest_stamp(tx)
+            leap = now - newest if newest is not None and now - newest > FAR else timedelta(0)
+            self._prunes_from = monotonic
+        if leap > LEAP:
+            self._prunes_from = monotonic + PROVE_SECONDS
+
     async def prune(self) -> bool:
-        """Drop one batch of what is too old; say whether there may be more."""
+        """Drop one batch of what is too old; say whether there may be more, now or later."""
+        if self._prunes_from is not None and self._clock.monotonic() < self._prunes_from:
+            return True
         keep = timedelta(days=self._house.settings.keep_runs_days)
         gone = await self._store.write(lambda tx: upkeep.prune(tx, keep_runs=keep))
         if gone:
@@ -50,11 +97,13 @@ class Sweeper:
                 await self.beat()
                 if since_prune >= PRUNE_SECONDS and not await self.prune():
                     since_prune = 0.0
-            except NotReady:
-                log.warning("the database does not answer", action="sweeper_waits")
+            except NotReady as error:
+                # The loud one of those who wait: it beats rarely, and gives the reason.
+                log.error("database not usable", action="sweeper_waits", reason=str(error))  # noqa: TRY400
             await asyncio.sleep(BEAT_SECONDS)
             since_prune += BEAT_SECONDS
 
     async def leave(self) -> None:
-        """Say goodbye at a graceful stop."""
-        await self._store.write(lambda tx: upkeep.leave(tx, self._worker_id))
+        """Say goodbye at a graceful stop, if there is a database to say it to."""
+        with contextlib.suppress(NotReady):
+            await self._store.write(lambda tx: upkeep.leave(tx, self._worker_id))

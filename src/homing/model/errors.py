@@ -154,7 +154,11 @@ class Lost(Error):
 
 
 class NotReady(Error):
-    """The database or the engine cannot serve now; the message says why."""
+    """The database or the engine cannot serve now; the message says why, `public` what anybody may read of it."""
+
+    def __init__(self, detail: str, *, public: str | None = None) -> None:
+        super().__init__(detail)
+        self.public = public
 
 
 class Broken(Error):

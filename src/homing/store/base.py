@@ -123,6 +123,9 @@ class Store:
         else:
             self._writers = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
             self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
+        self._file = None if self.postgres else _identity(self.url.database)
+        self.outdated: str | None = None
+        """Why this process takes no new work: the database's schema became newer than the one it knows."""
         self.bell = _bell(self.url)
         self.look_seconds = _PG_LOOK_SECONDS if self.postgres else _LOOK_SECONDS
         """After so long whoever waits for a ring looks by itself."""
@@ -134,6 +137,19 @@ class Store:
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Run one read-only look at a single state of the database."""
         return await self._in_thread(self._readers, self._read, work)
+
+    def check_file(self) -> None:
+        """Refuse to go on when the file that we have open is not the one at its path any more.
+
+        SQLite would go on writing into a file that nobody finds again. A look costs a microsecond or two.
+        """
+        if self._file is not None and _identity(self.url.database) != self._file:
+            raise NotReady(
+                f"The database file {self.url.database} was removed or replaced while Homing ran; what is written now"
+                " would be lost.",
+                public="Its database file was removed or replaced while it ran: stop Homing, put the right file in its"
+                " place (`homing db restore`), and start again.",
+            )
 
     async def close(self) -> None:
         await self.bell.close()
@@ -160,11 +176,14 @@ class Store:
             self.bell.ring(bells)
 
     def _write(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        self.check_file()
         for attempt in range(1, _TRIES + 1):
             try:
                 with self.engine.begin() as connection:
                     tx = Tx(connection, self.clock)
                     result = work(tx)
+                # Again: what went into a file that is gone was not kept, and nobody may hear that it was.
+                self.check_file()
                 return result, tx.bells
             except LookAgain:
                 continue
@@ -182,6 +201,7 @@ class Store:
             if self.postgres
             else {"homing_read": True}
         )
+        self.check_file()
         try:
             with self.engine.connect() as fresh:
                 # Leaving the block rolls back.
@@ -229,6 +249,14 @@ def _named(error: exc.DBAPIError) -> Exception:
     if is_damage(error):
         return NotReady(f"The database is damaged: {error.orig}. Stop Homing. {RESTORE}")
     return error
+
+
+def _identity(database: str | None) -> tuple[int, int] | None:
+    try:
+        found = Path(database or "").stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_damage(error: exc.DBAPIError) -> bool:

@@ -26,9 +26,14 @@ def lock(tx: Tx, job_ids: Collection[str]) -> None:
         _LOCK.rows(tx, job_ids)
 
 
-def take_due(tx: Tx, now: datetime, limit: int) -> list[DueJob]:
-    """Lock and read jobs that are due, longest due first; those that another scheduler holds are left to it."""
+def take_due(tx: Tx, now: datetime, limit: int, *, after: datetime | None = None) -> list[DueJob]:
+    """Lock and read jobs that are due (those after an instant), longest due first.
+
+    What another scheduler holds is left to it.
+    """
     statement = sa.select(*r.due_columns).where(t.job.c.next_run_at <= now).order_by(t.job.c.next_run_at).limit(limit)
+    if after is not None:
+        statement = statement.where(t.job.c.next_run_at > after)
     if tx.postgres:
         statement = statement.with_for_update(skip_locked=True, key_share=True)
     return [r.due_job_of(row) for row in tx.rows(statement)]
@@ -65,9 +70,10 @@ def uncount_runs(tx: Tx, job_ids: Collection[str]) -> None:
         )
 
 
-def next_wake(tx: Tx) -> datetime | None:
-    """Tell the next instant at which a scheduler has something to do."""
-    due = tx.rows(sa.select(sa.func.min(t.job.c.next_run_at)).where(t.job.c.next_run_at.is_not(None)))[0][0]
+def next_wake(tx: Tx, *, after: datetime | None = None) -> datetime | None:
+    """Tell the next instant (after another) at which a scheduler has something to do."""
+    due_at = t.job.c.next_run_at
+    due = tx.rows(sa.select(sa.func.min(due_at)).where(due_at.is_not(None) if after is None else due_at > after))[0][0]
     wakes = tx.rows(sa.select(sa.func.min(t.job.c.disabled_until)).where(t.job.c.disabled_until.is_not(None)))[0][0]
     return min((instant for instant in (due, wakes) if instant is not None), default=None)
 
@@ -77,6 +83,15 @@ def take_waking(tx: Tx, now: datetime, limit: int) -> list[Job]:
     statement = r.jobs.where(t.job.c.disabled_until <= now, t.job.c.removed_at.is_(None)).limit(limit)
     if tx.postgres:
         statement = statement.with_for_update(of=t.job, skip_locked=True, key_share=True)
+    return [r.job_of(row) for row in tx.rows(statement)]
+
+
+def take_recurring(tx: Tx, now: datetime, limit: int, *, after: int = 0) -> list[Job]:
+    """Lock and read recurring jobs that wait for a later instant, in the order of their numbers."""
+    waits = (t.job.c.next_run_at > now, t.job.c.schedule_kind != "at", t.job.c.n > after)
+    statement = r.jobs.where(*waits).order_by(t.job.c.n).limit(limit)
+    if tx.postgres:
+        statement = statement.with_for_update(of=t.job, key_share=True)
     return [r.job_of(row) for row in tx.rows(statement)]
 
 

@@ -116,6 +116,25 @@ def left_out_until(tx: Tx, job_id: str) -> datetime | None:
     return (skip.missed_until or skip.scheduled_for) if skip is not None and skip.reason == "asked" else None
 
 
+def missed_beyond(tx: Tx, job_id: str, now: datetime) -> list[tuple[str, datetime]]:
+    """List stretches of a job that count instants as missed which are still to come: their ids and first instants."""
+    c = t.run.c
+    counted = sa.func.coalesce(c.missed_until, c.scheduled_for) > now
+    return [
+        (row.id, row.scheduled_for)
+        for row in tx.rows(
+            sa.select(c.id, c.scheduled_for).where(
+                c.job_id == job_id, c.state == "skipped", c.reason == "missed", counted
+            )
+        )
+    ]
+
+
+def forget_skip(tx: Tx, run_id: str) -> None:
+    """Take back a stretch that was never missed."""
+    tx.run(sa.delete(t.run).where(t.run.c.id == run_id, t.run.c.state == "skipped"))
+
+
 def prolong_skip(tx: Tx, run_id: str, *, until: datetime, more: int, rev: int) -> None:
     """Count further instants in a stretch that was skipped for the same reason."""
     now = tx.now()

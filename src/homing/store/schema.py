@@ -74,6 +74,12 @@ def version_in(tx: Tx) -> tuple[str | None, str]:
     return _version(tx.connection), _known()[-1]
 
 
+def newer_than_known(tx: Tx) -> str | None:
+    """Tell the database's version if a newer Homing upgraded it under this running one."""
+    found = tx.connection.execute(sa.text("select version_num from alembic_version")).scalar()
+    return found if found not in _known() else None
+
+
 def _migrate(connection: sa.Connection) -> None:
     # Every command looks at the version, and few find an old one: only those pay for the import.
     from alembic import command  # noqa: PLC0415 - see above

@@ -607,6 +607,7 @@ worker = sa.Table(
     _instant("started_at", nullable=False),
     _instant("beat_at", nullable=False),
     _instant("next_wake_at"),
+    _text("note", nullable=True),
 )
 
 audit = sa.Table(

@@ -21,20 +21,27 @@ class Worker:
     schedules: bool
     beat_at: datetime
     next_wake_at: datetime | None
+    note: str | None
+    """What people should know of it: that it waits, and for what."""
 
 
-def beat(tx: Tx, worker_id: str, *, name: str, schedules: bool, next_wake_at: datetime | None) -> None:
+def beat(
+    tx: Tx, worker_id: str, *, name: str, schedules: bool, next_wake_at: datetime | None, note: str | None = None
+) -> None:
     """Say that a worker is alive, and when it wakes next."""
     now = tx.now()
-    changed = tx.run(
-        sa.update(t.worker).where(t.worker.c.id == worker_id).values(beat_at=now, next_wake_at=next_wake_at)
-    )
-    if not changed:
-        tx.run(
-            sa.insert(t.worker).values(
-                id=worker_id, name=name, schedules=schedules, started_at=now, beat_at=now, next_wake_at=next_wake_at
-            )
-        )
+    fresh = {"beat_at": now, "next_wake_at": next_wake_at, "schedules": schedules, "note": note}
+    if not tx.run(sa.update(t.worker).where(t.worker.c.id == worker_id).values(fresh)):
+        tx.run(sa.insert(t.worker).values(id=worker_id, name=name, started_at=now, **fresh))
+
+
+def newest_stamp(tx: Tx) -> datetime | None:
+    """Tell when the database was last worked on, as far as its runs and workers know."""
+    seen = [
+        *tx.rows(sa.select(t.run.c.queued_at).order_by(t.run.c.n.desc()).limit(1)),
+        *tx.rows(sa.select(sa.func.max(t.worker.c.beat_at))),
+    ]
+    return max((at for (at,) in seen if at is not None), default=None)
 
 
 def leave(tx: Tx, worker_id: str) -> None:
@@ -45,7 +52,14 @@ def workers(tx: Tx, alive_within: timedelta) -> list[Worker]:
     """List the workers that were heard of lately."""
     rows = tx.rows(sa.select(t.worker).where(t.worker.c.beat_at >= tx.now() - alive_within))
     return [
-        Worker(id=row.id, name=row.name, schedules=row.schedules, beat_at=row.beat_at, next_wake_at=row.next_wake_at)
+        Worker(
+            id=row.id,
+            name=row.name,
+            schedules=row.schedules,
+            beat_at=row.beat_at,
+            next_wake_at=row.next_wake_at,
+            note=row.note,
+        )
         for row in rows
     ]
 

@@ -1,6 +1,7 @@
 """Makes the app: every address, one guard around all, and the page for whatever is left."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -54,7 +55,7 @@ def make_app(*, store: Store, house: House, clock: Clock, limits: Limits | None 
     app.openapi = lambda: _document(app, schemas)
     app.add_exception_handler(Error, _refuse)
     app.add_exception_handler(HTTPException, _refuse_by_router)
-    app.add_middleware(Guard, settings=house.settings, clock=clock)
+    app.add_middleware(Guard, store=store, settings=house.settings, clock=clock)
     app.router.default = Page()
     return app
 
@@ -138,8 +139,9 @@ def _add_house(app: FastAPI, door: FrontDoor) -> None:
         return Response('{"status":"ok"}', media_type="application/json")
 
     async def readyz() -> Response:
-        await check_ready(door.store, door.house)
-        return Response('{"status":"ready"}', media_type="application/json")
+        notes = await check_ready(door.store, door.house)
+        body = {"status": "ready"} | ({"notes": notes} if notes else {})
+        return Response(json.dumps(body, separators=(",", ":")), media_type="application/json")
 
     async def figures(request: Request) -> Response:
         if not is_local(request) and not (await door.doorman.admit(request)).admin:

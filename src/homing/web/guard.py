@@ -8,9 +8,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from homing.model.clock import Clock
-from homing.model.errors import Error
+from homing.model.errors import Error, NotReady
 from homing.model.ids import new_id
 from homing.settings import Settings
+from homing.store import Store
+from homing.web.health import OUTDATED
 from homing.web.hosts import check_host
 from homing.web.problems import internal, problem_of
 
@@ -32,8 +34,9 @@ _HOOK = re.compile(r"^(/api/hooks/).+")
 class Guard:
     """Wraps the whole app."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, *, store: Store, settings: Settings, clock: Clock) -> None:
         self.app = app
+        self._store = store
         self._settings = settings
         self._clock = clock
 
@@ -55,6 +58,8 @@ class Guard:
 
         try:
             check_host(Headers(scope=scope).get("host"), self._settings)
+            if self._store.outdated is not None and scope["method"] not in ("GET", "HEAD"):
+                raise NotReady(self._store.outdated, public=OUTDATED)
             await self.app(scope, receive, answer)
         except Error as error:
             await problem_of(error, request_id)(scope, receive, answer)

@@ -6,18 +6,23 @@ from homing.model.errors import NotReady
 from homing.operations.desk import House
 from homing.store import Store, Tx, schema, upkeep
 
+OUTDATED = "Its database has another schema than this program: start it again with the newest Homing."
 BEAT_WITHIN = timedelta(seconds=30)
 
 
-async def check_ready(store: Store, house: House) -> None:
-    """Refuse while the database does not answer, has another schema, or nobody schedules."""
+async def check_ready(store: Store, house: House) -> list[str]:
+    """Refuse while the database does not answer, has another schema, or nobody schedules; else give workers' notes."""
 
-    def look(tx: Tx) -> None:
+    def look(tx: Tx) -> list[str]:
         found, wanted = schema.version_in(tx)
         if found != wanted:
-            raise NotReady(f"The database has schema version {found}, and this program needs {wanted}.")
-        schedulers = [worker for worker in upkeep.workers(tx, BEAT_WITHIN) if worker.schedules]
+            raise NotReady(
+                f"The database has schema version {found}, and this program needs {wanted}.", public=OUTDATED
+            )
+        workers = upkeep.workers(tx, BEAT_WITHIN)
+        schedulers = [worker for worker in workers if worker.schedules]
         if house.settings.scheduler_enabled and not schedulers:
             raise NotReady("No scheduler was heard of for 30 seconds.")
+        return sorted({worker.note for worker in workers if worker.note})
 
-    await store.read(look)
+    return await store.read(look)

@@ -64,7 +64,8 @@ def refusal_of(error: Error, request_id: str) -> Refusal:
         case NotReady():
             # Why, and where the database is, stands in the log; whoever asks may be anybody.
             log.warning("not ready", action="not_ready", reason=str(error), request_id=request_id)
-            detail = "Homing cannot serve right now. Try again in a moment; its log, or `homing doctor`, says why."
+            why = "Try again in a moment; its log, or `homing doctor`, says why."
+            detail = f"Homing cannot serve right now. {error.public or why}"
             return Refusal(body=spelled(503, "not_ready", detail, request_id), headers={"Retry-After": "2"})
         case _:
             return broken(request_id)

@@ -1,10 +1,14 @@
 """The files of a home: who can read them, what is put back, and one engine whatever name the database is reached by."""
 
+import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -139,6 +143,40 @@ def test_a_backup_follows_no_link_and_is_private_from_its_first_byte(homing: Hom
         os.umask(before)
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.glob("*copy*")} == {"copy.db"}
+
+
+def ask(url: str, path: str, home: Path, body: dict[str, object] | None = None) -> int:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {(home / 'token').read_text().strip()}"}
+    request = Request(url + path, json.dumps(body).encode() if body else None, headers)
+    try:
+        with urlopen(request) as answer:
+            return answer.status
+    except HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_database_file_that_is_taken_away_under_a_running_server_is_noticed(
+    homing: Homing, home: Path, server: str, how: str
+) -> None:
+    fact: dict[str, object] = {"text": "It was sunny."}
+    assert ask(server, "/api/memories", home, fact) == 201
+    assert ask(server, "/readyz", home) == 200
+    away = home / "away.db"
+    (home / "homing.db").rename(away)
+    if how == "replaced":
+        shutil.copy(away, home / "homing.db")
+    # Nothing is accepted that would be gone after the next start.
+    assert ask(server, "/api/memories", home, fact) == 503
+    assert ask(server, "/api/memories", home) == 503
+    assert ask(server, "/readyz", home) == 503
+    [finding] = [one for one in homing("doctor", "--json").objects if one["what"] == "Server"]
+    assert finding["state"] == "wrong"
+    assert "removed or replaced" in finding["said"]
+    if how == "removed":
+        # The very same file, put back, is the database again.
+        away.replace(home / "homing.db")
+        assert ask(server, "/api/memories", home, fact) == 201
 
 
 @contextmanager

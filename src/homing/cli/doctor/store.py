@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
+from homing.cli.home import sqlite_file
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
 from homing.settings import Settings
-from homing.store import Store, Tx, files, schema, upkeep
+from homing.store import Store, files, schema, upkeep
+from homing.store.upkeep import Worker
 
 _APART = timedelta(seconds=2)
 _ALIVE = timedelta(seconds=60)
@@ -15,6 +17,9 @@ _ALIVE = timedelta(seconds=60)
 
 def look_at_store(settings: Settings) -> list[Finding]:
     """Look at the database; what needs it is left out when it does not answer."""
+    if (file := sqlite_file(settings)) is not None and not file.exists():
+        # Looking makes no file: a server may be running on the one that was there.
+        return [noted("Database", f"SQLite, {file}: not there", "`homing up` makes it, or `homing db restore FILE`.")]
     store = Store(settings.database_url, SystemClock())
     try:
         return _look(store, settings)
@@ -33,13 +38,15 @@ def _look(store: Store, settings: Settings) -> list[Finding]:
         return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
     if version != newest:
         return [ok("Database", f"{name} answers"), _migrations(version, newest)]
-    now, beats = store.write_now(lambda tx: (tx.now(), _beats(tx)))
+    now, beats = store.write_now(lambda tx: (tx.now(), upkeep.workers(tx, _ALIVE)))
     found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
-    return [*found, _engine(beats, settings)]
+    return [*found, _engine(beats, settings), *_notes(beats)]
 
 
-def _beats(tx: Tx) -> list[tuple[bool, datetime]]:
-    return [(worker.schedules, worker.beat_at) for worker in upkeep.workers(tx, _ALIVE)]
+def _notes(beats: list[Worker]) -> list[Finding]:
+    """What workers say of themselves: that they are too old for the database, or do not trust the clock."""
+    fix = "Upgrade and restart it if it is too old; check the clock and its NTP if that leapt."
+    return [wrong("Engine", f"{worker.name}: {worker.note}.", fix) for worker in beats if worker.note]
 
 
 def _database(name: str, now: datetime, *, postgres: bool) -> Finding:
@@ -57,11 +64,11 @@ def _migrations(version: str, newest: str) -> Finding:
     return wrong("Migrations", f"schema {version}, the newest is {newest}.", "homing db upgrade")
 
 
-def _engine(beats: list[tuple[bool, datetime]], settings: Settings) -> Finding:
+def _engine(beats: list[Worker], settings: Settings) -> Finding:
     if not beats:
         return wrong("Engine", "No engine is running: nothing fires.", "homing up")
-    if not settings.scheduler_enabled or not any(schedules for schedules, _ in beats):
+    if not settings.scheduler_enabled or not any(worker.schedules for worker in beats):
         fix = "Set HOMING_SCHEDULER_ENABLED=on and start again."
         return wrong("Engine", "An engine runs, but its scheduler is switched off: nothing fires by itself.", fix)
-    age = (datetime.now(UTC) - max(at for _, at in beats)).total_seconds()
+    age = (datetime.now(UTC) - max(worker.beat_at for worker in beats)).total_seconds()
     return ok("Engine", f"{len(beats)} at work, last beat {max(0, age):.0f} s ago")

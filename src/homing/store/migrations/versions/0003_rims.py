@@ -20,6 +20,7 @@ def upgrade() -> None:
     _jobs()
     _depth()
     _senders()
+    op.add_column("worker", sa.Column("note", sa.Text(), nullable=True))
 
 
 def _tokens() -> None:
