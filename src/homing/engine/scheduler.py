@@ -200,10 +200,10 @@ def _cannot_compute(error: Exception) -> str:
     return f"Its schedule cannot be computed: {error}"[:200]
 
 
-def wake_paused(tx: Tx, *, limit: int = BATCH) -> int:
-    """Enable jobs whose pause ends now: an overdue one goes on at its next instant."""
+def wake_paused(tx: Tx, *, limit: int = BATCH, after: datetime | None = None) -> int:
+    """Enable jobs whose pause ends now (and after an instant): an overdue one goes on at its next instant."""
     now = tx.now()
-    waking = jobs.take_waking(tx, now, limit)
+    waking = jobs.take_waking(tx, now, limit, after=after)
     sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
         rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
@@ -282,7 +282,7 @@ class Scheduler:
         more = moved >= limit
         if not more:
             # After what is due: that is late already, and a pause that ends asks for a later instant.
-            await self._store.write(wake_paused)
+            await self._store.write(partial(wake_paused, after=self._held_until()))
         self._limit = min(BATCH, limit * 2) if more else FIRST_BATCH
         return more
 

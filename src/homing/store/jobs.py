@@ -72,15 +72,19 @@ def uncount_runs(tx: Tx, job_ids: Collection[str]) -> None:
 
 def next_wake(tx: Tx, *, after: datetime | None = None) -> datetime | None:
     """Tell the next instant (after another) at which a scheduler has something to do."""
-    due_at = t.job.c.next_run_at
-    due = tx.rows(sa.select(sa.func.min(due_at)).where(due_at.is_not(None) if after is None else due_at > after))[0][0]
-    wakes = tx.rows(sa.select(sa.func.min(t.job.c.disabled_until)).where(t.job.c.disabled_until.is_not(None)))[0][0]
-    return min((instant for instant in (due, wakes) if instant is not None), default=None)
+    c = t.job.c
+    firsts = [
+        tx.rows(sa.select(sa.func.min(at)).where(at.is_not(None) if after is None else at > after))[0][0]
+        for at in (c.next_run_at, c.disabled_until)
+    ]
+    return min((instant for instant in firsts if instant is not None), default=None)
 
 
-def take_waking(tx: Tx, now: datetime, limit: int) -> list[Job]:
-    """Lock and read jobs whose pause ends now."""
+def take_waking(tx: Tx, now: datetime, limit: int, *, after: datetime | None = None) -> list[Job]:
+    """Lock and read jobs whose pause ends now (and after an instant)."""
     statement = r.jobs.where(t.job.c.disabled_until <= now, t.job.c.removed_at.is_(None)).limit(limit)
+    if after is not None:
+        statement = statement.where(t.job.c.disabled_until > after)
     if tx.postgres:
         statement = statement.with_for_update(of=t.job, skip_locked=True, key_share=True)
     return [r.job_of(row) for row in tx.rows(statement)]

@@ -11,7 +11,9 @@ from behaviour.jobs.homes import Home
 from behaviour.jobs.test_timer import PatientBell, let_run, run_with
 from homing.engine.scheduler import Scheduler
 from homing.engine.sweeper import Sweeper
+from homing.operations.job_changes import disable_job
 from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.job_asks import DisableJob
 from homing.store import Store
 from homing.testing import FakeClock
 
@@ -68,6 +70,15 @@ async def test_a_clock_that_is_wrong_for_a_minute_moves_no_job(here: Home, by: t
         assert here.job(job.id).next_run_at == planned[job.id]
         assert here.runs(job.id) == []
     assert here.notes() == []
+
+
+async def test_a_clock_that_is_wrong_for_a_minute_ends_no_pause(here: Home) -> None:
+    job = remind(here, "every day at 9")
+    until = here.now() + timedelta(days=30)
+    here.ask(disable_job, DisableJob(job_id=job.id, until=until.isoformat()))
+    await wrong_for(here, YEAR_AND_MORE, seconds=75, then_seconds=600)
+    assert not here.job(job.id).enabled
+    assert here.job(job.id).disabled_until == until
 
 
 async def test_a_clock_that_is_wrong_for_longer_is_made_good_when_it_is_set_right(here: Home) -> None:
