@@ -321,6 +321,14 @@ def terminal(home: Path) -> Iterator[Opening]:
         yield start
 
 
+def test_on_a_terminal_up_prints_the_link_to_sign_in(terminal: Opening) -> None:
+    server = terminal("up", "--no-open", "--port", "0")
+    server.read_until("/sign-in#code=")
+    server.read_until("Next wake")
+    server.type("\x03")
+    assert server.end() == 0
+
+
 def test_a_chat_shows_what_the_schedule_brings_while_one_types(terminal: Opening) -> None:
     chat = terminal("chat")
     chat.read_until("› ")
