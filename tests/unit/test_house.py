@@ -88,13 +88,19 @@ def test_the_store_may_speak_sql_and_the_mind_may_know_pydantic_ai(copy: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def checkout(folder: Path) -> None:
+    """Copy what a wheel is built from, as git has it: without the page."""
+    for name in ("pyproject.toml", "hatch_build.py", ".gitignore", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("static", "__pycache__"))
+
+
 def test_the_wheel_carries_the_page_that_git_ignores(tmp_path: Path) -> None:
-    for name in ("pyproject.toml", ".gitignore", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("static", "__pycache__"))
+    checkout(tmp_path)
     page = tmp_path / "src/homing/web/static/assets/page.js"
     page.parent.mkdir(parents=True)
     page.touch()
+    (page.parents[1] / "index.html").touch()
 
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=tmp_path, check=True)
 
@@ -102,6 +108,15 @@ def test_the_wheel_carries_the_page_that_git_ignores(tmp_path: Path) -> None:
     carried = zipfile.ZipFile(wheel).namelist()
     assert {"homing/web/static/assets/page.js", "homing/settings.py", "homing/py.typed"} <= set(carried)
     assert not [name for name in carried if name.startswith("tests")]
+
+
+def test_a_wheel_without_its_page_is_not_built(tmp_path: Path) -> None:
+    checkout(tmp_path)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    built = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert built.returncode != 0
+    assert "static/index.html is missing" in built.stderr
+    assert not list(tmp_path.glob("dist/*.whl"))
 
 
 def test_every_proof_named_in_the_requirements_exists() -> None:
