@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from homing.model.errors import FieldError, Invalid
+from homing.model.hours import USUAL_HOURS, NamedHours
 
 PREFIX = "HOMING_"
 FILE = "homing.toml"
@@ -99,6 +100,24 @@ def _hours(value: object) -> tuple[time, time]:
     return begin, end
 
 
+def _named_hours(value: object) -> NamedHours:
+    """Read `morning=07:30, evening=19:00`; what is left out keeps its default."""
+    wanted = f"must name times of day such as {USUAL_HOURS}"
+    if isinstance(value, dict):
+        value = ", ".join(f"{name}={at}" for name, at in value.items())  # pyright: ignore[reportUnknownVariableType]
+    given: dict[str, time] = {}
+    for term in _text(value).split(","):
+        name, _, said = (part.strip() for part in term.partition("="))
+        try:
+            at = time.fromisoformat(said)
+        except ValueError:
+            raise ValueError(wanted) from None
+        if name not in NamedHours.__dataclass_fields__ or at.tzinfo or at.second or at.microsecond:
+            raise ValueError(wanted)
+        given[name] = at
+    return NamedHours(**given)
+
+
 def _session_key(value: object) -> str:
     key = _text(value)
     channel, colon, chat = key.partition(":")
@@ -139,6 +158,7 @@ class Settings:
     keep_runs_days: int = _setting(_whole(1), 90)
     heartbeat_minutes: int = _setting(_whole(0), 0)
     active_hours: tuple[time, time] | None = _setting(_hours, None)
+    named_hours: NamedHours = _setting(_named_hours, USUAL_HOURS)  # noqa: RUF009 - frozen, as all of them are
     smtp_url: str | None = _setting(_url("smtp", "smtps"), None, secret=True)
 
     @property

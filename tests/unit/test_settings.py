@@ -169,3 +169,15 @@ def test_reading_the_settings_imports_nothing_heavy(tmp_path: Path) -> None:
 
     heavy = {"pydantic", "pydantic_settings", "sqlalchemy", "fastapi", "typer", "asyncio"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_named_hours_may_be_set_one_by_one_as_text_or_table(tmp_path: Path) -> None:
+    told = settings_of(tmp_path, HOMING_NAMED_HOURS="morning=06:30, night=22:00").named_hours
+    assert str(told) == "morning=06:30, afternoon=15:00, evening=18:00, night=22:00"
+    assert settings_of(tmp_path, '[named_hours]\nmorning = "06:30"\nnight = "22:00"\n').named_hours == told
+
+
+@pytest.mark.parametrize("hours", ["morning", "morning=25:00", "dawn=05:00", "morning=06:00:30", "morning=06:00+01:00"])
+def test_named_hours_that_cannot_be_read_are_refused_with_the_default(tmp_path: Path, hours: str) -> None:
+    told = faults_of(tmp_path, HOMING_NAMED_HOURS=hours)
+    assert "such as morning=08:00, afternoon=15:00, evening=18:00, night=21:00" in told

@@ -151,7 +151,7 @@ def read_times(desk: Desk, ask: JobFields, *, zone: str, before: Job | None) -> 
     if raw is None and not ask.gave("timezone") and not bounds:
         return None
     when = _read_schedule(desk, raw, ask, tz, before)
-    when = _bounded(when, ask, now=now, before=before, fresh=raw is not None)
+    when = _bounded(desk, when, ask, before=before, fresh=raw is not None)
     if isinstance(when.schedule, Cron) and when.starts_at and ask.gave("starts_at") and not _anchored(raw):
         when = replace(when, schedule=every_nth(when.schedule, when.schedule.interval, now=now, anchor=when.starts_at))
     if raw is not None or not isinstance(when.schedule, At):
@@ -189,7 +189,7 @@ def _read_schedule(
         # Only the zone was named, or null for the session's: the same schedule on another clock.
         schedule = _in_zone(timing.schedule, tz) if ask.gave("timezone") else timing.schedule
         return When(schedule=schedule, starts_at=timing.starts_at, ends_at=timing.ends_at)
-    reading = read_schedule(raw, now=desk.now, zone=tz)
+    reading = read_schedule(raw, now=desk.now, zone=tz, hours=desk.settings.named_hours)
     schedule = reading.schedule
     if before is not None and reading.starts_at is None and not _anchored(raw):
         schedule = _same_phase(schedule, before.timing.schedule)
@@ -219,19 +219,18 @@ def _same_phase(schedule: Schedule, before: Schedule) -> Schedule:
             return schedule
 
 
-def _bounded(when: When, ask: JobFields, *, now: datetime, before: Job | None, fresh: bool) -> When:
+def _bounded(desk: Desk, when: When, ask: JobFields, *, before: Job | None, fresh: bool) -> When:
     tz = when.schedule.tz
+    read: Mapping[str, Any] = {"now": desk.now, "tz": tz, "hours": desk.settings.named_hours}
     starts_at, ends_at = when.starts_at, when.ends_at
     if before is not None and fresh:
         # The schedule is replaced; bounds that were set beside it stay.
         starts_at = starts_at or before.timing.starts_at
         ends_at = ends_at or before.timing.ends_at
     if ask.gave("starts_at"):
-        starts_at = None if ask.starts_at is None else read_future(ask.starts_at, field="starts_at", now=now, tz=tz)
+        starts_at = None if ask.starts_at is None else read_future(ask.starts_at, field="starts_at", **read)
     if ask.gave("ends_at"):
-        ends_at = (
-            None if ask.ends_at is None else read_instant(ask.ends_at, field="ends_at", now=now, tz=tz, day_ends=True)
-        )
+        ends_at = None if ask.ends_at is None else read_instant(ask.ends_at, field="ends_at", **read, day_ends=True)
     return replace(when, starts_at=starts_at, ends_at=ends_at)
 
 

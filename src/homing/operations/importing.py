@@ -132,7 +132,7 @@ def _why_no_delivery(desk: Desk, address: str) -> str | None:
 
 def _when(desk: Desk, draft: Draft, ask: AddJob, zone: str) -> When:
     tz = check_zone(ask.timezone) if ask.timezone else zone
-    reading = read_schedule(ask.schedule, now=desk.now, zone=tz)
+    reading = read_schedule(ask.schedule, now=desk.now, zone=tz, hours=desk.settings.named_hours)
     when = When(
         schedule=reading.schedule,
         starts_at=_bound(desk, ask.starts_at, "starts_at", tz),
@@ -149,7 +149,9 @@ def _when(desk: Desk, draft: Draft, ask: AddJob, zone: str) -> When:
 
 
 def _bound(desk: Desk, said: str | None, field: str, tz: str) -> datetime | None:
-    return None if said is None else read_instant(said, field=field, now=desk.now, tz=tz)
+    return (
+        None if said is None else read_instant(said, field=field, now=desk.now, tz=tz, hours=desk.settings.named_hours)
+    )
 
 
 def _is_over(desk: Desk, schedule: Schedule) -> bool:

@@ -3,6 +3,7 @@
 from datetime import datetime, time, timedelta
 
 from homing.model.errors import Invalid
+from homing.model.hours import NamedHours
 from homing.model.schedules import At, read_when
 from homing.model.schedules.points import Point, read_point
 from homing.model.schedules.refusals import shortened, unreadable
@@ -11,11 +12,13 @@ from homing.model.schedules.zones import instant_of, zone
 _EXAMPLES = ("in 10 minutes", "tomorrow at 9:30", "2026-11-20T18:00")
 
 
-def read_instant(text: str, *, field: str, now: datetime, tz: str, day_ends: bool = False) -> datetime:
+def read_instant(
+    text: str, *, field: str, now: datetime, tz: str, hours: NamedHours, day_ends: bool = False
+) -> datetime:
     """Read one instant. A day alone is its beginning, or with `day_ends` its last second."""
     said = " ".join(text.split())
     try:
-        point = read_point(said.lower(), now=now, tz=tz) or _phrase(said, now, tz, field)
+        point = read_point(said.lower(), now=now, tz=tz) or _phrase(said, now, tz, hours, field)
     except Invalid as error:
         if error.field_code == "schedule_unreadable":
             # What repeats is no example for one time.
@@ -28,16 +31,18 @@ def read_instant(text: str, *, field: str, now: datetime, tz: str, day_ends: boo
     return instant_of(midnight, zone(tz)) - timedelta(seconds=day_ends)
 
 
-def read_future(text: str, *, field: str, now: datetime, tz: str, day_ends: bool = False) -> datetime:
+def read_future(
+    text: str, *, field: str, now: datetime, tz: str, hours: NamedHours, day_ends: bool = False
+) -> datetime:
     """Read an instant that has to be still to come."""
-    instant = read_instant(text, field=field, now=now, tz=tz, day_ends=day_ends)
+    instant = read_instant(text, field=field, now=now, tz=tz, hours=hours, day_ends=day_ends)
     if instant <= now:
         raise Invalid(f"{field} is in the past. Give a later time.", field=field, code="schedule_in_past")
     return instant
 
 
-def _phrase(said: str, now: datetime, tz: str, field: str) -> Point:
-    schedule = read_when(said, now=now, zone=tz).schedule
+def _phrase(said: str, now: datetime, tz: str, hours: NamedHours, field: str) -> Point:
+    schedule = read_when(said, now=now, zone=tz, hours=hours).schedule
     if not isinstance(schedule, At):
         raise Invalid(f"{field} is one time, and {said!r} repeats.", field=field, code="wrong_type")
     return Point(instant=schedule.at)

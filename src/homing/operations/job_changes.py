@@ -178,7 +178,11 @@ def disable_job(desk: Desk, ask: DisableJob) -> JobShape:
 def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) -> JobShape:
     """Pause a job that is locked."""
     tz = job.timing.schedule.tz
-    ends = None if until is None else read_future(until, field="until", now=desk.now, tz=tz)
+    ends = (
+        None
+        if until is None
+        else read_future(until, field="until", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+    )
     same = job.disabled_by == "person" and (job.disabled_reason, job.disabled_until) == (reason, ends)
     if same or job.disabled_by == "done":
         return show_job(desk, job)

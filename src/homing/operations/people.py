@@ -109,7 +109,9 @@ def create_token(desk: Desk, ask: CreateToken) -> NewTokenShape:
     parent = _parent(desk)
     expires_at = parent.expires_at if parent is not None else None
     if ask.expires is not None:
-        asked = read_future(ask.expires, field="expires", now=desk.now, tz=desk.zone(), day_ends=True)
+        asked = read_future(
+            ask.expires, field="expires", now=desk.now, tz=desk.zone(), hours=desk.settings.named_hours, day_ends=True
+        )
         expires_at = asked if expires_at is None else min(asked, expires_at)
     people.add_user(desk.tx, user_id, role=role)
     secret = new_secret("hom_")

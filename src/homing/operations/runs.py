@@ -82,8 +82,12 @@ def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
         job_id=ask.job_id,
         session_id=session.id if session else None,
         state=ask.state,
-        since=read_instant(ask.from_, field="from", now=desk.now, tz=tz) if ask.from_ else None,
-        until=read_instant(ask.to, field="to", now=desk.now, tz=tz, day_ends=True) if ask.to else None,
+        since=read_instant(ask.from_, field="from", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        if ask.from_
+        else None,
+        until=read_instant(ask.to, field="to", now=desk.now, tz=tz, hours=desk.settings.named_hours, day_ends=True)
+        if ask.to
+        else None,
         before_n=before,
         limit=ask.limit + 1,
     )

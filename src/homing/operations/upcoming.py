@@ -27,9 +27,13 @@ def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
     """Tell what fires between two instants; a day with many times of one job is one item with a count."""
     session = desk.session(ask.session_key) if ask.session_key else None
     tz = desk.zone(session)
-    begin = read_instant(ask.from_, field="from", now=desk.now, tz=tz) if ask.from_ else desk.now
+    begin = (
+        read_instant(ask.from_, field="from", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        if ask.from_
+        else desk.now
+    )
     end = (
-        read_instant(ask.to, field="to", now=desk.now, tz=tz, day_ends=True)
+        read_instant(ask.to, field="to", now=desk.now, tz=tz, hours=desk.settings.named_hours, day_ends=True)
         if ask.to
         else begin + timedelta(days=_DAYS)
     )
@@ -118,8 +122,12 @@ def preview_schedule(desk: Desk, ask: PreviewSchedule) -> PreviewShape:
     session = desk.session(ask.session_key) if ask.session_key else None
     tz = check_zone(ask.timezone) if ask.timezone else desk.zone(session)
     now = desk.now
-    after = read_instant(ask.after, field="after", now=now, tz=tz) if ask.after else whole_ms(now)
-    reading = read_schedule(given[0], now=now, zone=tz)  # pyright: ignore[reportUnknownArgumentType]
+    after = (
+        read_instant(ask.after, field="after", now=now, tz=tz, hours=desk.settings.named_hours)
+        if ask.after
+        else whole_ms(now)
+    )
+    reading = read_schedule(given[0], now=now, zone=tz, hours=desk.settings.named_hours)  # pyright: ignore[reportUnknownArgumentType]
     schedule = reading.schedule
     check(
         schedule,

@@ -49,7 +49,7 @@ def why_job(desk: Desk, ask: WhyJob) -> WhyShape:
     job = see_job(desk, ask.job_id)
     tz = job.timing.schedule.tz
     if ask.at:
-        at = read_instant(ask.at, field="at", now=desk.now, tz=tz)
+        at = read_instant(ask.at, field="at", now=desk.now, tz=tz, hours=desk.settings.named_hours)
         found = run_lists.covering(desk.tx, job.id, at, ON_TIME)
         sentences = [_sentence(desk, run) for run in found] or _no_run(desk, job, at)
     else:

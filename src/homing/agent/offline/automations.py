@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from homing.agent.offline.phrases import split_back, split_front, strip_joint
+from homing.agent.offline.phrases import Found, near_time, split_back, split_front, strip_joint
 from homing.agent.offline.plans import Plan
 from homing.agent.offline.scene import SCHEDULED_OPENING, Call, Result, Scene
 
@@ -39,13 +39,23 @@ def add(scene: Scene, when: str, message: str, *, reminder: bool) -> Plan:
     return result.told
 
 
+def add_found(scene: Scene, found: Found, *, reminder: bool, message: str | None = None) -> Plan:
+    """Schedule what was found in a sentence, or say why its time cannot be taken."""
+    if found.hint:
+        yield from ()
+        return found.hint
+    return (yield from add(scene, found.when, found.message if message is None else message, reminder=reminder))
+
+
 def remind(scene: Scene, rest: str) -> Plan:
     """Read "in 2 minutes to stretch" or "to stretch in 2 minutes"."""
     if found := split_front(rest, now=scene.now, zone=scene.zone):
-        return (yield from add(scene, *found, reminder=True))
+        return (yield from add_found(scene, found, reminder=True))
     message = strip_joint(rest)
-    if found := split_back(message, now=scene.now, zone=scene.zone):
-        return (yield from add(scene, *found, reminder=True))
+    if found := split_back(message, now=scene.now, zone=scene.zone, joined=message != rest):
+        return (yield from add_found(scene, found, reminder=True))
+    if near := near_time(rest, now=scene.now, zone=scene.zone):
+        return near
     deed = message if message != rest else rest.partition(" to ")[2]
     return f"I could not find a time in that. Try: remind me in 2 minutes to {deed or 'stretch'}"
 
@@ -59,7 +69,7 @@ def again(scene: Scene, rest: str) -> Plan:
     if not latest:
         return "There is nothing in this conversation yet to do again. Try: remind me in 10m to stretch"
     message, reminder = latest
-    return (yield from add(scene, found[0], message, reminder=reminder))
+    return (yield from add_found(scene, found, reminder=reminder, message=message))
 
 
 def show(scene: Scene) -> Plan:

@@ -11,7 +11,10 @@ from homing.agent.offline.scene import Call, Scene
 
 Rule: TypeAlias = tuple[re.Pattern[str], Callable[[Scene, re.Match[str]], Plan]]
 
-_POLITE = re.compile(r"\A(?:please|hey|ok|okay)[,\s]+|[\s,]+please\Z", re.IGNORECASE)
+_POLITE = re.compile(
+    r"\A(?:(?:please|hey|ok|okay)[,\s]+|(?:can|could|would|will) you (?:please )?(?=remind me\b))+|[\s,]+please\Z",
+    re.IGNORECASE,
+)
 _VERBS = "|".join(automations.ACTIONS)
 _CHANGE = re.compile(rf"(?P<verb>{_VERBS})\s+(?P<target>.+?)(?:\s+now)?", re.IGNORECASE | re.DOTALL)
 _LIST = re.compile(
@@ -85,14 +88,17 @@ def _match(rules: Sequence[Rule], scene: Scene, sentence: str) -> Plan | None:
 
 def _timed(scene: Scene, sentence: str) -> Plan | None:
     found = split_front(sentence, now=scene.now, zone=scene.zone)
+    wish = _REMIND.fullmatch(found.message) if found else None
+    if found and found.hint and not wish and not _TO_DO.match(found.message):
+        # "every monday is hard" asks for nothing.
+        return None
     if not found and _TO_DO.match(sentence):
-        found = split_back(sentence, now=scene.now, zone=scene.zone)
+        found = split_back(sentence, now=scene.now, zone=scene.zone, joined=True)
     if not found:
         return None
-    when, message = found
-    if wish := _REMIND.fullmatch(message):
-        return automations.add(scene, when, strip_joint(wish["rest"]), reminder=True)
-    return automations.add(scene, when, message, reminder=False)
+    if wish:
+        return automations.add_found(scene, found, reminder=True, message=strip_joint(wish["rest"]))
+    return automations.add_found(scene, found, reminder=False)
 
 
 def _anything(found: re.Match[str]) -> str:

@@ -1,33 +1,79 @@
-"""Finding the time in a sentence: the longest run of words at its beginning or end that the one grammar can read."""
+"""Finding the time in a sentence: the longest run of words at its beginning or end that the one grammar knows.
+
+What is left is the message, and nothing of it may change the time: a second time, or a word such as "except", is
+refused. After a colon, or in quotes, everything is message.
+"""
 
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from homing.model.errors import Invalid
-from homing.model.schedules.phrases import LONGEST, read_when
+from homing.model.schedules.lengths import read_length
+from homing.model.schedules.phrases import LONGEST, read_when, recognise
+from homing.model.schedules.refusals import Unclear
 
 _REFUSED_TIMES = frozenset({"schedule_in_past", "schedule_never_fires", "schedule_too_often", "time_does_not_exist"})
 _JOINT = re.compile(r"\A(?:[:,;–-]\s*)?(?:(?:to|that|about)\s+)?", re.IGNORECASE)
+_PLAINLY = re.compile(r"\A(?:remind me\s+)?(?:to|that|about)\s", re.IGNORECASE)
+_QUOTED = re.compile(r"\A(?:(?:to|that|about)\s+)?[\"“'‘].+[\"”'’]\Z", re.DOTALL)
+_CHANGES = re.compile(r"\b(?:except|excluding|unless|until|till|between|but not)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
+_RELATIVE_EDGE = re.compile(r"\A(?:before|after)\b|\b(?:before|after)\Z", re.IGNORECASE)
+_TIME_BEGINS = re.compile(
+    r"(?:at|in|on|every|each|daily|hourly|weekly|monthly|today|tomorrow|tonight|next|this|noon|midnight|mondays?"
+    r"|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays|\d{1,2}(?::\d{2})?(?:[ap]m)?)",
+    re.IGNORECASE,
+)
+_MOST_WORDS, _LONGEST_SPAN = 60, 7
 
 
-def split_front(text: str, *, now: datetime, zone: str) -> tuple[str, str] | None:
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A time and the message beside it; or, with `hint`, why this time cannot be taken."""
+
+    when: str
+    message: str
+    hint: str | None = None
+
+
+def split_front(text: str, *, now: datetime, zone: str) -> Found | None:
     """Split "in 2 minutes to stretch" into its time and the rest."""
     words = text.split()
     # No time is longer than the grammar reads, and of a long text every beginning would be tried.
-    for count in range(min(len(words), LONGEST), 0, -1):
-        when = " ".join(words[:count]).rstrip(",:;.!")
-        if is_when(when, now=now, zone=zone):
-            return when, strip_joint(" ".join(words[count:]))
-    return None
+    counts = range(min(len(words), LONGEST), 0, -1)
+    found = _longest(((words[:count], words[count:]) for count in counts), now=now, zone=zone)
+    if found is None or found.hint:
+        return found
+    apart = words[len(found.when.split()) - 1].endswith(":")
+    hint = None if apart else _leftover(found.when, found.message, now=now, zone=zone)
+    return Found(when=found.when, message=_unquoted(strip_joint(found.message)), hint=hint)
 
 
-def split_back(text: str, *, now: datetime, zone: str) -> tuple[str, str] | None:
-    """Split "stretch in 2 minutes" into its time and the rest."""
+def split_back(text: str, *, now: datetime, zone: str, joined: bool = False) -> Found | None:
+    """Split "stretch in 2 minutes" into its time and the rest; `joined`: a "to" stood before it."""
     words = text.split()
-    for start in range(max(0, len(words) - LONGEST), len(words)):
-        when = " ".join(words[start:]).rstrip(",:;.!")
-        if is_when(when, now=now, zone=zone):
-            return when, " ".join(words[:start]).rstrip(" ,:;")
+    starts = range(max(0, len(words) - LONGEST), len(words))
+    found = _longest(((words[start:], words[:start]) for start in starts), now=now, zone=zone)
+    if found is None or found.hint:
+        return found
+    message = found.message.rstrip(" ,:;")
+    hint = _leftover(found.when, f"to {message}" if joined else message, now=now, zone=zone)
+    return Found(when=found.when, message=_unquoted(message), hint=hint)
+
+
+def near_time(text: str, *, now: datetime, zone: str) -> str | None:
+    """Say what a misspelled time at the beginning of a text may have meant."""
+    words = text.split()[:_LONGEST_SPAN]
+    for count in range(len(words), 1, -1):
+        try:
+            read_when(" ".join(words[:count]).rstrip(",:;.!"), now=now, zone=zone)
+        except Unclear as refusal:
+            if "Did you mean" in refusal.reason:
+                return refusal.reason
+        except Invalid:
+            continue
     return None
 
 
@@ -36,10 +82,66 @@ def strip_joint(text: str) -> str:
     return _JOINT.sub("", text.strip())
 
 
-def is_when(text: str, *, now: datetime, zone: str) -> bool:
-    """Say whether this is a time. One that has passed is one too: the tool shall say what is wrong with it."""
+def _longest(parts: Iterable[tuple[list[str], list[str]]], *, now: datetime, zone: str) -> Found | None:
+    # The longest part that is a time, or is one that says too little, decides: "every hour between 9 and 5" is not
+    # "every hour" with a message.
+    for time_words, rest in parts:
+        when = " ".join(time_words).rstrip(",:;.!")
+        try:
+            if recognise(when, now=now, zone=zone) is not None:
+                return Found(when=when, message=" ".join(rest))
+        except Unclear as refusal:
+            return Found(when=when, message=" ".join(rest), hint=refusal.reason)
+        except Invalid as refusal:
+            # A time that has passed is one too: the tool says what is wrong with it.
+            if refusal.field_code in _REFUSED_TIMES:
+                return Found(when=when, message=" ".join(rest))
+            if refusal.field_code == "unknown_timezone":
+                return Found(when=when, message=" ".join(rest), hint=refusal.detail)
+    return None
+
+
+def _leftover(when: str, rest: str, *, now: datetime, zone: str) -> str | None:
+    """Say what in the message may have been meant as a part of the time; None when nothing was."""
+    if not rest or rest.startswith(":") or _QUOTED.match(rest):
+        return None
+    told = _CHANGES.search(rest) or _RELATIVE_EDGE.search(rest)
+    if not told and not _PLAINLY.match(rest):
+        told = _RELATIVE.search(rest)
+    what = f'"{told[0]}"' if told else _second_time(rest, now=now, zone=zone)
+    if not what:
+        return None
+    if told and _RELATIVE.fullmatch(told[0]):
+        return (
+            f'I read the time "{when}", but cannot reckon with {what}, so I scheduled nothing. Give the time itself, '
+            "for example: remind me today at 15:30 to get ready"
+        )
+    message = strip_joint(rest)
+    return (
+        f'I read the time "{when}", but {what} in the rest may change it, so I scheduled nothing. Say one time only, '
+        f'or put the message in quotes: remind me {when} to "{message if len(message) < 60 else "…"}"'
+    )
+
+
+def _second_time(rest: str, *, now: datetime, zone: str) -> str | None:
+    words = rest.split()[:_MOST_WORDS]
+    for start, word in enumerate(words):
+        if not _TIME_BEGINS.fullmatch(word):
+            continue
+        for count in range(_LONGEST_SPAN, 0, -1):
+            span = " ".join(words[start : start + count]).rstrip(",:;.!?")
+            # A length such as "for 10 minutes" is not a second time.
+            if read_length(span.lower()) is None and _is_time(lambda s=span: recognise(s, now=now, zone=zone)):
+                return f'a second time, "{span}",'
+    return None
+
+
+def _is_time(read: Callable[[], object]) -> bool:
     try:
-        read_when(text, now=now, zone=zone)
-    except Invalid as refusal:
-        return refusal.field_code in _REFUSED_TIMES
-    return True
+        return read() is not None
+    except Invalid:
+        return False
+
+
+def _unquoted(message: str) -> str:
+    return message[1:-1].strip() if _QUOTED.match(message) and not _PLAINLY.match(message) else message

@@ -4,7 +4,7 @@ import re
 from datetime import time, timedelta
 
 from homing.model.errors import Invalid
-from homing.model.schedules.refusals import unreadable
+from homing.model.schedules.refusals import unclear
 
 NUMBERS = {
     name: number
@@ -61,12 +61,12 @@ def read_clock(text: str) -> time:
     hour = NUMBERS.get(match[1]) or int(match[1])
     minute = int(match[2] or 0)
     if match[3] and not 1 <= hour <= 12:
-        raise unreadable(f"'{text}' is not a time of day: with am or pm the hour goes from 1 to 12.", field="when")
+        raise unclear(f"'{text}' is not a time of day: with am or pm the hour goes from 1 to 12.", near="at 3pm")
     if match[3]:
         hour = hour % 12 + (12 if match[3] == "p" else 0)
     if hour > 23 or minute > 59:
-        raise unreadable(
-            f"'{text}' is not a time of day: hours go from 0 to 23 and minutes from 00 to 59.", field="when"
+        raise unclear(
+            f"'{text}' is not a time of day: hours go from 0 to 23 and minutes from 00 to 59.", near="at 15:00"
         )
     return time(hour, minute)
 

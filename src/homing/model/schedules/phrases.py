@@ -5,41 +5,50 @@ includes that day, and an instant that is exactly the end may still fire.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
+from difflib import get_close_matches
 
 from homing.model.errors import Invalid
+from homing.model.hours import USUAL_HOURS, NamedHours
 from homing.model.schedules import zones
+from homing.model.schedules.dayparts import on_the_clock
 from homing.model.schedules.expression import normalised
-from homing.model.schedules.instants import next_after, previous_before
-from homing.model.schedules.lengths import MS, checked_length, read_length
+from homing.model.schedules.instants import every_nth, next_after, previous_before
+from homing.model.schedules.lengths import MS, NUMBERS, checked_length, read_length
 from homing.model.schedules.points import Point, read_point, whole_ms
-from homing.model.schedules.refusals import renamed, shortened, unreadable
+from homing.model.schedules.refusals import EXAMPLES, Unclear, nearest, renamed, shortened, unclear, unreadable
 from homing.model.schedules.repeats import read_repeat
 from homing.model.schedules.values import At, Cron, Every, Schedule
-from homing.model.schedules.words import moment
+from homing.model.schedules.words import MONTHS, WEEKDAYS, moment
 
 LONGEST = 200
 SECOND = timedelta(seconds=1)
 _CRON_FIELD = re.compile(r"[\d*][\d*,/-]*")
 _ZONE = re.compile(r"(?P<rest>.*?)(?:,? in)? \(?(?P<zone>[A-Za-z][\w+-]*(?:/[\w+-]+)*)\)?(?: time)?")
-_AREAS = (
-    "africa",
-    "america",
-    "antarctica",
-    "arctic",
-    "asia",
-    "atlantic",
-    "australia",
-    "etc",
-    "europe",
-    "indian",
-    "pacific",
-)
 _NO_ZONE = re.compile(r".* (?:in )?([A-Za-z_]{3,}(?:/[A-Za-z_+-]{3,})+)")
-_ABBREVIATION = re.compile(r".* (?!AM|PM)([A-Z]{2,5})")
+_ABBREVIATION = re.compile(r"(.*) (?!AM|PM)([A-Z]{2,5})")
+_CITY = re.compile(r"(?P<rest>.+?)(?:,? in)? (?P<city>[a-z][a-z_.'-]*(?: [a-z][a-z_.'-]*){0,2}) time", re.IGNORECASE)
+# Letters that mean several zones, or one without its summer time; what most people who write them mean.
+_AMBIGUOUS = {
+    "EST": "America/New_York", "EDT": "America/New_York", "CST": "America/Chicago", "CDT": "America/Chicago",
+    "MST": "America/Denver", "MDT": "America/Denver", "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles",
+    "HST": "Pacific/Honolulu", "BST": "Europe/London", "IST": "Asia/Kolkata", "CEST": "Europe/Berlin",
+    "JST": "Asia/Tokyo", "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney",
+    "EASTERN": "America/New_York", "CENTRAL": "America/Chicago", "MOUNTAIN": "America/Denver",
+    "PACIFIC": "America/Los_Angeles",
+}  # fmt: skip
 _CLAUSE = re.compile(r",? \b(until|till|starting|beginning|from(?! now))\b(?: from| on)? ")
 _UNITS = {"every second": "s", "every minute": "m", "every hour": "h", "hourly": "h"}
+_RELATIVE = re.compile(r"\b(before|after|unless)\b")
+_VOCABULARY = sorted(
+    {word for example in EXAMPLES for word in example.lower().split() if word.isalpha()}
+    | {name.lower() for name in (*WEEKDAYS, *MONTHS, *NUMBERS)}
+    | set(
+        "second seconds minute hours day days week weeks weekdays weekend month months year daily hourly weekly monthly"
+        " yearly evening afternoon night noon midnight today tonight until starting other last from".split()
+    )
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +61,16 @@ class Reading:
     warnings: list[str] = field(default_factory=list[str])
 
 
-def read_when(text: str, *, now: datetime, zone: str) -> Reading:
+def read_when(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_HOURS) -> Reading:
     """Read a phrase in a zone. What it means is fixed here; whether it may be is asked of `check`."""
+    reading = recognise(text, now=now, zone=zone, hours=hours)
+    if reading is None:
+        raise _refused(" ".join(text.split()).rstrip(".!"), now=now, zone=zone)
+    return reading
+
+
+def recognise(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_HOURS) -> Reading | None:
+    """Read a phrase; None when it is none, without looking for what may have been meant."""
     said = " ".join(text.split()).strip().rstrip(".!")
     if not said:
         raise Invalid("Say when, for example 'in 10 minutes' or 'every weekday at 8'.", field="when", code="missing")
@@ -64,10 +81,7 @@ def read_when(text: str, *, now: datetime, zone: str) -> Reading:
     rest, tz = _split_zone(said, zones.check_zone(zone))
     if _looks_like_cron(rest):
         return Reading(schedule=Cron(cron=_cron(re.sub(r"(?i)^cron:? ", "", rest)), tz=tz))
-    reading = _read(rest.lower(), now=now, tz=tz)
-    if reading is None:
-        raise _refused(said)
-    return reading
+    return _read(on_the_clock(rest.lower(), hours), now=now, tz=tz)
 
 
 def _cron(text: str) -> str:
@@ -78,19 +92,46 @@ def _cron(text: str) -> str:
 
 
 def _split_zone(said: str, default: str) -> tuple[str, str]:
+    if said.lower().endswith((" local time", " my time")):
+        return said.rsplit(" ", 2)[0], default
+    if city := _CITY.fullmatch(said):
+        return _in_city(city)
     match = _ZONE.fullmatch(said)
     if match is None:
         return _inner_zone(said, default)
     name = match["zone"]
-    if zones.is_zone(name) or ("/" in name and name.lower().partition("/")[0] in _AREAS):
+    if name.upper() in _AMBIGUOUS:
+        raise _ambiguous(name)
+    if zones.is_zone(name) or ("/" in name and name.partition("/")[0].capitalize() in {*zones.AREAS, "Etc"}):
         return match["rest"], zones.check_zone(name, field="when")
     return _inner_zone(said, default)
+
+
+def _in_city(match: re.Match[str]) -> tuple[str, str]:
+    # "at 9 new york time": the longest name at the end that is a city's; words before it belong to the rest.
+    words = match["city"].split()
+    for start in range(len(words)):
+        name = " ".join(words[start:])
+        if name.upper() in _AMBIGUOUS:
+            raise _ambiguous(name)
+        if tz := zones.zone_of_city(name):
+            return " ".join([match["rest"], *words[:start]]).removesuffix(" in"), tz
+    return match["rest"], zones.check_zone(words[-1], field="when")
+
+
+def _ambiguous(name: str) -> Invalid:
+    return Invalid(
+        f"'{name}' is not the name of a time zone here, because such names have several meanings. "
+        f"Use an IANA name such as {_AMBIGUOUS[name.upper()]}.",
+        field="when",
+        code="unknown_timezone",
+    )
 
 
 def _inner_zone(said: str, default: str) -> tuple[str, str]:
     # The zone may also stand before a clause: every day at 9 Europe/Berlin until 2026-12-31.
     clause = _CLAUSE.search(said)
-    if clause is None or not _ZONE.fullmatch(said[: clause.start()]):
+    if clause is None or not (_ZONE.fullmatch(said[: clause.start()]) or _CITY.fullmatch(said[: clause.start()])):
         return said, default
     rest, tz = _split_zone(said[: clause.start()], default)
     return rest + said[clause.start() :], tz
@@ -110,32 +151,33 @@ def _read(said: str, *, now: datetime, tz: str) -> Reading | None:
         point = read_point(said, now=now, tz=tz)
         if point is not None:
             return _once(point, said, tz)
-    schedule = _repeating(main, now=now, tz=tz)
-    if schedule is None:
+    reading = _repeating(main, now=now, tz=tz)
+    if reading is None:
         return None
-    reading = Reading(schedule=schedule)
     for name, text in zip(clauses[::2], clauses[1::2], strict=True):
         point = read_point(text, now=now, tz=tz)
         if point is None:
-            raise unreadable(f"'{shortened(text)}' after '{name}' is not a date or time.", field="when")
+            reason = f"'{shortened(text)}' after '{name}' is not a date or time."
+            raise unreadable(reason, field="when", examples=nearest(said))
         reading = _ending(reading, point, tz) if name in ("until", "till") else _starting(reading, point, text, now)
     return reading
 
 
 def _once(point: Point, said: str, tz: str) -> Reading:
     if point.instant is None:
-        raise unreadable(f"'{shortened(said)}' does not say at what time. Add one: '{said} at 9'.", field="when")
+        raise unclear(f"'{shortened(said)}' does not say at what time. Add one: '{said} at 9'.", near=f"{said} at 9")
     return Reading(schedule=At(at=point.instant, tz=tz), warnings=[point.warning] if point.warning else [])
 
 
-def _repeating(said: str, *, now: datetime, tz: str) -> Schedule | None:
+def _repeating(said: str, *, now: datetime, tz: str) -> Reading | None:
     ms = MS[_UNITS[said]] if said in _UNITS else None
     if said.startswith("every ") and ms is None:
         ms = read_length(said.removeprefix("every "))
     if ms is not None:
-        return Every(every_ms=checked_length(ms, field="when", shown=f"'{said}'"), anchor=whole_ms(now), tz=tz)
-    cron = read_repeat(said)
-    return Cron(cron=cron, tz=tz) if cron else None
+        every_ms = checked_length(ms, field="when", shown=f"'{said}'")
+        return Reading(schedule=Every(every_ms=every_ms, anchor=whole_ms(now), tz=tz))
+    repeat = read_repeat(said)
+    return Reading(schedule=every_nth(Cron(cron=repeat.cron, tz=tz), repeat.interval, now=now)) if repeat else None
 
 
 def _starting(reading: Reading, point: Point, text: str, now: datetime) -> Reading:
@@ -144,19 +186,22 @@ def _starting(reading: Reading, point: Point, text: str, now: datetime) -> Readi
     if starts_at is None and isinstance(schedule, Cron) and point.day:
         # A day alone: its first slot, not its midnight, because the start is itself a run.
         midnight = zones.instant_of(datetime.combine(point.day, time()), zones.zone(schedule.tz))
-        starts_at = next_after(schedule, max(midnight - SECOND, now))
+        starts_at = next_after(replace(schedule, interval=1, anchor=None), max(midnight - SECOND, now))
     if starts_at is None:
-        raise unreadable(f"'starting {text}' does not say at what time. Add one: 'starting {text} at 9'.", field="when")
+        raise unclear(f"'starting {text}' does not say at what time. Add one: 'starting {text} at 9'.", near=text)
     if starts_at <= now:
         raise Invalid(
             f"'starting {text}' is in the past: it is now {moment(now, schedule.tz)}.",
             field="when",
             code="schedule_in_past",
         )
-    if isinstance(schedule, Cron) and previous_before(schedule, starts_at + SECOND) != starts_at:
+    plain = replace(schedule, interval=1, anchor=None) if isinstance(schedule, Cron) else schedule
+    if isinstance(schedule, Cron) and previous_before(plain, starts_at + SECOND) != starts_at:
         warnings.append(f"The first run is on {moment(starts_at, schedule.tz)}, which is not one of its usual times.")
     if isinstance(schedule, Every):
         schedule = Every(every_ms=schedule.every_ms, anchor=starts_at, tz=schedule.tz)
+    elif isinstance(schedule, Cron):
+        schedule = every_nth(schedule, schedule.interval, now=now, anchor=starts_at)
     return Reading(schedule=schedule, starts_at=starts_at, ends_at=reading.ends_at, warnings=warnings)
 
 
@@ -171,16 +216,51 @@ def _last_second(point: Point, tz: str) -> datetime:
     return zones.instant_of(after, zones.zone(tz)).astimezone(UTC) - SECOND
 
 
-def _refused(said: str) -> Invalid:
+def _refused(said: str, *, now: datetime, zone: str) -> Invalid:
     if match := _NO_ZONE.fullmatch(said):
         zones.check_zone(match[1], field="when")
-    if match := _ABBREVIATION.fullmatch(said):
+    if (match := _ABBREVIATION.fullmatch(said)) and _reads(match[1], now=now, zone=zone):
         return Invalid(
-            f"'{match[1]}' is not the name of a time zone here, because such letters have several meanings. "
+            f"'{match[2]}' is not the name of a time zone here, because such letters have several meanings. "
             "Use an IANA name such as Europe/Berlin or America/New_York.",
             field="when",
             code="unknown_timezone",
         )
-    if said.lower() in ("every day", "daily", "every week", "weekly", "every month", "monthly", "every year"):
-        return unreadable(f"'{said}' does not say on which day and at what time.", field="when")
-    return unreadable(f"'{shortened(said)}' is not a time that can be read here.", field="when")
+    if match := _RELATIVE.search(said.lower()):
+        return unclear(
+            f"'{shortened(said)}': a time with '{match[1]}' cannot be reckoned here. Give the time itself, for example "
+            "'today at 15:30'.",
+            near=said,
+        )
+    reason = f"'{shortened(said)}' is not a time that can be read here."
+    corrected = _corrected(said)
+    if corrected and _reads(corrected, now=now, zone=zone):
+        return unclear(f"{reason} Did you mean '{shortened(corrected)}'?", near=corrected)
+    return unreadable(
+        f"{reason} Did you mean '{shortened(corrected)}'?" if corrected and len(said) < 20 else reason,
+        field="when",
+        examples=nearest(corrected or said),
+    )
+
+
+def _corrected(said: str) -> str | None:
+    """Put the nearest known words in place of unknown ones; None when there is nothing to put."""
+    words = said.split()[:20]
+    near = [_near_word(word) for word in words]
+    return " ".join(near) if near != words else None
+
+
+def _near_word(word: str) -> str:
+    plain = word.lower()
+    if not plain.isalpha() or len(plain) < 4 or plain in _VOCABULARY:
+        return word
+    return next(iter(get_close_matches(plain, _VOCABULARY, n=1, cutoff=0.75)), word)
+
+
+def _reads(text: str, *, now: datetime, zone: str) -> bool:
+    try:
+        return recognise(text, now=now, zone=zone) is not None
+    except Unclear:
+        return True
+    except Invalid:
+        return False

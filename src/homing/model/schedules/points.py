@@ -1,13 +1,14 @@
 """One point in time in words: "tomorrow at 9", "on friday 18:00", "Nov 20 2026 at 6pm", "2026-11-20T18:00", "in 2h"."""
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from homing.model.errors import Invalid
 from homing.model.schedules import zones
-from homing.model.schedules.lengths import CLOCK, EXPLICIT, checked_length, read_clock, read_length
-from homing.model.schedules.refusals import unreadable
+from homing.model.schedules.lengths import CLOCK, EXPLICIT, NUMBERS, checked_length, read_clock, read_length
+from homing.model.schedules.refusals import Unclear, unclear, unreadable
 from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, moment
 
 DAY = timedelta(days=1)
@@ -25,17 +26,26 @@ DATE = rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTH})|({MONTH}) (\d{{1,2}})
 _ISO = re.compile(
     r"(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(z|utc|[+-]\d{2}(?::?\d{2})?)?", re.IGNORECASE
 )
-_WORD_DAY = rf"today|tomorrow|(?:the )?day after tomorrow|(?:on |this |next )?{WEEKDAY}"
+_AHEAD = rf"in (?:\d{{1,3}}|an?|{'|'.join(NUMBERS)}) (?:days?|weeks?)"
+_NEXT_WEEK = rf"(?:on )?{WEEKDAY},? next week|next week,?(?: on)? {WEEKDAY}"
+_MONTH_END = r"(?:at |on |by )?(?:the )?(?:end|last day) of this month"
+_WORD_DAY = rf"today|tomorrow|(?:the )?day after tomorrow|{_NEXT_WEEK}|(?:on |this |next )?{WEEKDAY}|{_MONTH_END}"
 _DATED = rf"(?:on )?(?:the )?{DATE}(?:,? (\d{{4}}))?|(?:on )?(\d{{4}}-\d{{2}}-\d{{2}})"
 _SPLITS = (
     re.compile(rf"(?P<day>{_WORD_DAY}),? (?:at )?(?P<clock>{CLOCK})"),
     re.compile(rf"(?P<day>{_DATED}),? at (?P<clock>{CLOCK})"),
     re.compile(rf"(?P<day>{_DATED}),? (?P<clock>{EXPLICIT})"),
     re.compile(rf"(?:at (?P<clock>{CLOCK})|(?P<explicit>{EXPLICIT})),? (?P<day>{_WORD_DAY}|{_DATED})"),
+    re.compile(rf"(?P<day>(?:on )?{WEEKDAY}),? at (?P<clock>{CLOCK}),? (?P<week>next week)"),
+    re.compile(rf"(?P<day>{_AHEAD}),? at (?P<clock>{CLOCK})"),
 )
 _ONLY_DAY = re.compile(rf"{_WORD_DAY}|{_DATED}")
 _ONLY_CLOCK = re.compile(rf"at ({CLOCK})|({EXPLICIT})")
-_TONIGHT = re.compile(rf"tonight,? (?:at )?({CLOCK})|at ({CLOCK}) tonight")
+_VAGUE = re.compile(
+    rf"(?:(?P<week>(?:this|next) week)|(?P<weekend>(?:this|next) weekend)|(?P<later>next (?:month|year)))"
+    rf"(?:,? at {CLOCK})?|(?P<last>(?:on )?last {WEEKDAY}(?:,? (?:at )?{CLOCK})?)"
+    rf"|(?P<ordinal>(?:on )?the \d{{1,2}}(?:st|nd|rd|th))(?:,? at {CLOCK})?"
+)
 _NO_YEAR = re.compile(rf"(?:on )?(?:the )?{DATE}")
 _YEAR = re.compile(rf"(?:on )?(?:the )?{DATE},? (\d{{4}})")
 _EPOCH_MS = re.compile(r"\d{12,14}")
@@ -58,8 +68,6 @@ def read_point(text: str, *, now: datetime, tz: str) -> Point | None:
         return _iso(match, tz)
     if (ms := read_length(text.removeprefix("in ").removesuffix(" from now"))) is not None:
         return Point(instant=whole_ms(now) + timedelta(milliseconds=checked_length(ms, field="when", shown=text)))
-    if match := _TONIGHT.fullmatch(text):
-        return _placed(_today(now, tz), _evening(match[1] or match[2]), tz)
     if match := _ONLY_CLOCK.fullmatch(text):
         return _coming([_today(now, tz), _today(now, tz) + DAY], read_clock(match[1] or match[2]), now, tz)
     if _ONLY_DAY.fullmatch(text):
@@ -67,8 +75,31 @@ def read_point(text: str, *, now: datetime, tz: str) -> Point | None:
     for split in _SPLITS:
         if match := split.fullmatch(text):
             said = match.groupdict()
-            return _coming(_days(said["day"], now, tz), read_clock(said["clock"] or said["explicit"]), now, tz)
+            day = f"{said['day']} next week" if said.get("week") else said["day"]
+            return _coming(_days(day, now, tz), read_clock(said["clock"] or said["explicit"]), now, tz)
+    if match := _VAGUE.fullmatch(text):
+        raise _vague(match)
     return None
+
+
+def _vague(match: re.Match[str]) -> Unclear:
+    text = match[0]
+    if match["week"]:
+        week = "next week on" if "next" in text else "on"
+        return unclear(f"'{text}' does not say on which day. Say for example '{week} monday at 9'.", near=text)
+    if match["weekend"]:
+        return unclear(f"'{text}' is two days. Say which, for example 'on saturday at 10'.", near="on saturday at 10")
+    if match["later"]:
+        return unclear(f"'{text}' does not say on which day. Say for example 'on 1 december at 9'.", near=text)
+    if match["last"]:
+        day = text.removeprefix("on ")
+        return unclear(f"'{text}' is over. For one a month say 'every {day.split(' at ')[0]} at 9'.", near=text)
+    day = match["ordinal"].removeprefix("on ")
+    return unclear(
+        f"'{text}' could mean once or every month. Say 'every month on {day} at 9', or name the month: "
+        f"'on {day} of december at 9'.",
+        near=text,
+    )
 
 
 def from_epoch_ms(ms: float, *, field: str) -> datetime:
@@ -121,6 +152,12 @@ def _days(text: str, now: datetime, tz: str) -> list[date]:
         return [today if text == "today" else today + DAY]
     if text.endswith("day after tomorrow"):
         return [today + 2 * DAY]
+    if text.endswith("of this month"):
+        return [today.replace(day=monthrange(today.year, today.month)[1])]
+    if re.fullmatch(_AHEAD, text):
+        _, count, unit = text.split()
+        number = 1 if count in ("a", "an") else NUMBERS.get(count) or int(count)
+        return [today + number * (7 * DAY if unit.startswith("week") else DAY)]
     if re.fullmatch(_WORD_DAY, text):
         return _weekday(text, today)
     if match := re.fullmatch(r"(?:on )?(\d{4}-\d{2}-\d{2})", text):
@@ -134,7 +171,12 @@ def _days(text: str, now: datetime, tz: str) -> list[date]:
 
 
 def _weekday(text: str, today: date) -> list[date]:
-    ahead = (WEEKDAY_NUMBERS[text.rpartition(" ")[2][:3]] - today.isoweekday()) % 7
+    named = re.search(rf"\b{WEEKDAY}\b", text)
+    assert named, text
+    number = WEEKDAY_NUMBERS[named[0][:3]]
+    if "next week" in text:
+        return [today + timedelta(days=7 - today.weekday() + (number - 1) % 7)]
+    ahead = (number - today.isoweekday()) % 7
     if text.startswith("next "):
         # The first one after today: on a Monday, next Monday is a week away.
         return [today + timedelta(days=ahead or 7)]
@@ -192,15 +234,6 @@ def _iso_date(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise unreadable(f"'{text}' is not a date of the calendar.", field="when") from None
-
-
-def _evening(text: str) -> time:
-    read = read_clock(text)
-    if 6 <= read.hour <= 11 and "a" not in text:
-        read = read.replace(hour=read.hour + 12)
-    if read.hour < 18:
-        raise unreadable(f"'tonight at {text}' is not an evening: tonight goes from 18:00 to 23:59.", field="when")
-    return read
 
 
 def _today(now: datetime, tz: str) -> date:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from homing.model.bounds import nearest
 from homing.model.errors import Invalid
+from homing.model.hours import USUAL_HOURS, NamedHours
 from homing.model.schedules import zones
 from homing.model.schedules.expression import normalised
 from homing.model.schedules.instants import every_nth
@@ -48,10 +49,12 @@ MOST_INTERVAL = 52
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
-def read_schedule(raw: Mapping[str, object] | str, *, now: datetime, zone: str) -> Reading:
+def read_schedule(
+    raw: Mapping[str, object] | str, *, now: datetime, zone: str, hours: NamedHours = USUAL_HOURS
+) -> Reading:
     """Read a schedule object or a phrase; `zone` counts where none is named."""
     if isinstance(raw, str):
-        return read_when(raw, now=now, zone=zone)
+        return read_when(raw, now=now, zone=zone, hours=hours)
     given = _given(raw)
     tz = zones.check_zone(_text(given["tz"], "schedule.tz"), field="schedule.tz") if "tz" in given else zone
     kind, key, value = _the_one(given)
@@ -67,13 +70,13 @@ def read_schedule(raw: Mapping[str, object] | str, *, now: datetime, zone: str) 
         )
     match kind:
         case "at":
-            return _at(key, value, now=now, zone=tz)
+            return _at(key, value, now=now, zone=tz, hours=hours)
         case "every":
             return _every(key, value, given.get("anchor"), now=now, zone=tz)
         case "cron":
             return Reading(schedule=_cron(value, given.get("interval"), given.get("anchor"), now=now, zone=tz))
         case _:
-            return read_when(_text(value, "schedule.when"), now=now, zone=tz)
+            return read_when(_text(value, "schedule.when"), now=now, zone=tz, hours=hours)
 
 
 def _given(raw: Mapping[str, object]) -> dict[str, object]:
@@ -136,13 +139,13 @@ def _kind(given: Mapping[str, object]) -> str | None:
     return kind
 
 
-def _at(key: str, value: object, *, now: datetime, zone: str) -> Reading:
+def _at(key: str, value: object, *, now: datetime, zone: str, hours: NamedHours) -> Reading:
     number = _number(value)
     if number is not None:
         return Reading(schedule=At(at=from_epoch_ms(number, field="schedule.at"), tz=zones.check_zone(zone)))
     if key == "atms":
         raise _wrong(value, "schedule.at_ms", "milliseconds since 1970, such as 1795000000000")
-    reading = _phrase(value, "schedule.at", now=now, zone=zone)
+    reading = _phrase(value, "schedule.at", now=now, zone=zone, hours=hours)
     if not isinstance(reading.schedule, At):
         raise Invalid(f"'{value}' repeats, but 'at' is one time; use 'when'.", field="schedule.at", code="wrong_type")
     return reading
@@ -184,15 +187,15 @@ def _anchor(value: object, *, now: datetime, zone: str) -> datetime:
     number = _number(value)
     if number is not None:
         return from_epoch_ms(number, field="schedule.anchor")
-    read = _phrase(value, "schedule.anchor", now=now, zone=zone).schedule
+    read = _phrase(value, "schedule.anchor", now=now, zone=zone, hours=USUAL_HOURS).schedule
     if not isinstance(read, At):
         raise _wrong(value, "schedule.anchor", "one time, such as 2026-11-20T18:00")
     return read.at
 
 
-def _phrase(value: object, field: str, *, now: datetime, zone: str) -> Reading:
+def _phrase(value: object, field: str, *, now: datetime, zone: str, hours: NamedHours) -> Reading:
     try:
-        return read_when(_text(value, field), now=now, zone=zone)
+        return read_when(_text(value, field), now=now, zone=zone, hours=hours)
     except Invalid as refused:
         raise renamed(refused, field) from None
 

@@ -17,6 +17,7 @@ from homing.model.schedules.refusals import shortened
 SCAN_STEP = timedelta(days=3)
 SECOND = timedelta(seconds=1)
 NO_TIME = timedelta(0)
+AREAS = frozenset("Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split())
 
 
 def check_zone(name: str, *, field: str = "timezone") -> str:
@@ -32,6 +33,11 @@ def check_zone(name: str, *, field: str = "timezone") -> str:
 def is_zone(name: str) -> bool:
     """Say whether a word is the name of a zone, in any case."""
     return name.lower() in _names()
+
+
+def zone_of_city(name: str) -> str | None:
+    """Find the zone that bears a city's name: Berlin, New York. Zones of one city are spellings of one zone."""
+    return _cities().get(name.strip().replace(" ", "_").lower())
 
 
 @lru_cache(maxsize=1024)
@@ -133,6 +139,12 @@ def _utc(naive: datetime) -> datetime:
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
     return {name.lower(): name for name in available_timezones() if name not in ("Factory", "localtime")}
+
+
+@lru_cache(maxsize=1)
+def _cities() -> dict[str, str]:
+    placed = sorted(name for name in _names().values() if name.partition("/")[0] in AREAS)
+    return {name.rpartition("/")[2].lower(): name for name in placed}
 
 
 def _near(wanted: str) -> list[str]:

@@ -1,0 +1,122 @@
+"""The phrases people write, at the agent's tool and in the offline chat: the same as at the preview, never guessed."""
+
+import pytest
+
+from behaviour.tools.chats import Chat
+from behaviour.tools.talks import Talk
+from homing.model.schedules import words
+from support.phrases import ONCE, REFUSED, REFUSED_WHOLE, REPEATING
+
+on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+
+
+@on_sqlite
+def test_the_tool_reads_each_phrase_as_the_table_says(chat: Chat) -> None:
+    for phrase, _ in REPEATING:
+        chat.say(when=phrase, message=phrase, name=phrase)
+    assert {job.name: words(job.timing.schedule) for job in chat.jobs()} == dict(REPEATING)
+
+
+@on_sqlite
+def test_the_tool_passes_on_the_hint_of_each_refusal(chat: Chat) -> None:
+    for phrase, hint in (*REFUSED, *REFUSED_WHOLE):
+        assert hint in chat.refused(when=phrase, message="stretch", name="stretch"), phrase
+    assert chat.jobs() == []
+
+
+@on_sqlite
+async def test_the_offline_chat_reads_each_phrase_as_the_table_says(talk: Talk) -> None:
+    seen: dict[str, str] = {}
+    for phrase, _ in REPEATING:
+        await talk.say(f"remind me {phrase} to stretch")
+        [job] = talk.jobs()
+        assert (job.payload.kind, job.payload.message) == ("reminder", "stretch"), phrase
+        seen[phrase] = words(job.timing.schedule)
+        await talk.say(f"cancel {job.id}")
+    assert seen == dict(REPEATING)
+
+
+@on_sqlite
+async def test_the_offline_chat_passes_on_the_hint_of_each_refusal(talk: Talk) -> None:
+    for phrase, hint in REFUSED:
+        assert hint in await talk.say(f"remind me {phrase} to stretch"), phrase
+        assert hint in await talk.say(f"remind me to stretch {phrase}"), phrase
+    assert "Did you mean 'every weekday at 8'?" in await talk.say("remind me every wekday at 8 to stretch")
+    assert talk.jobs() == []
+
+
+@on_sqlite
+async def test_a_time_stands_before_or_behind_the_message(talk: Talk) -> None:
+    for phrase, _ in ONCE:
+        if "night" in phrase or "this month" in phrase:
+            # They may have passed on this test's clock.
+            continue
+        await talk.say(f"remind me to stretch {phrase}")
+        [job] = talk.jobs()
+        assert job.payload.message == "stretch", phrase
+        await talk.say(f"cancel {job.id}")
+
+
+async def test_hours_between_two_times_are_not_every_hour_of_the_night(talk: Talk) -> None:
+    await talk.say("every hour between 9 and 17 remind me to stand up")
+    [job] = talk.jobs()
+    assert words(job.timing.schedule) == "Every hour from 09:00 to 17:00 Europe/Berlin"
+    assert (job.payload.kind, job.payload.message) == ("reminder", "stand up")
+
+
+async def test_a_city_in_a_reminder_is_its_zone_and_not_its_message(talk: Talk) -> None:
+    await talk.say("remind me every day at 9am Tokyo time to stand up")
+    [job] = talk.jobs()
+    assert words(job.timing.schedule) == "Every day at 09:00 Asia/Tokyo"
+    assert job.payload.message == "stand up"
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("remind me 30 min before my meeting at 4pm", "Give the time itself"),
+        ("remind me to leave 30 min before tomorrow at 9", "Give the time itself"),
+        ("remind me at 5pm to book a table for 7pm", 'a second time, "7pm"'),
+        ("remind me every day at 9 to call mom except on sundays", '"except"'),
+        ("remind me tomorrow at 9 to go out unless it rains", '"unless"'),
+        ("remind me every hour blue between 9 and 17 to stretch", '"between"'),
+        ("remind me every day at 9am Gotham time to stand up", "no time zone 'Gotham'"),
+        ("remind me every monday to take out the trash", "Add one: 'every monday at 9'"),
+        ("every monday remind me to take out the trash", "Add one: 'every monday at 9'"),
+        ("remind me next week to call", "next week on monday at 9"),
+    ],
+)
+async def test_a_sentence_whose_rest_may_change_the_time_schedules_nothing(
+    talk: Talk, sentence: str, says: str
+) -> None:
+    assert says in await talk.say(sentence)
+    assert talk.jobs() == []
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ('remind me at 5pm to "book a table for 7pm"', "book a table for 7pm"),
+        ("remind me at 5pm: book a table for 7pm", "book a table for 7pm"),
+        ("remind me every day at 7 to meditate for 10 minutes", "meditate for 10 minutes"),
+        ("remind me tomorrow at 9 to look after the dog", "look after the dog"),
+        ("can you remind me about the dentist on friday at 3pm?", "the dentist"),
+    ],
+)
+async def test_what_is_plainly_a_message_stays_one(talk: Talk, sentence: str, message: str) -> None:
+    await talk.say(sentence)
+    assert [job.payload.message for job in talk.jobs()] == [message]
+
+
+@on_sqlite
+async def test_an_unknown_word_in_the_time_is_refused_or_part_of_the_message(talk: Talk) -> None:
+    for phrase, _ in REPEATING[::4]:
+        parts = phrase.split()
+        for place in range(len(parts) + 1):
+            said = " ".join([*parts[:place], "blue", *parts[place:]])
+            await talk.say(f"remind me {said} to stretch")
+            for job in talk.jobs():
+                assert "blue" in job.payload.message, said
+                await talk.say(f"cancel {job.id}")
