@@ -65,6 +65,12 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     webhook = (await owner.post("/api/webhooks", json={"url": "https://example.com/two"})).json()
     yield Visit(operation="list_webhooks", method="GET", path="/api/webhooks")
     yield Visit(operation="remove_webhook", method="DELETE", path=f"/api/webhooks/{webhook['id']}")
+    mail = {"agent_id": "main", "address": "email:anna@example.org"}
+    yield Visit(operation="add_grant", method="POST", path="/api/grants", body=mail, status=201)
+    grant = (await owner.post("/api/grants", json=mail)).json()
+    yield Visit(operation="list_grants", method="GET", path="/api/grants")
+    yield Visit(operation="remove_grant", method="DELETE", path=f"/api/grants/{grant['id']}")
+    yield Visit(operation="list_users", method="GET", path="/api/users")
     plain = {"session_key": KEY, "when": "every 2 hours", "message": "look"}
     yield Visit(operation="add_job", method="POST", path="/api/jobs", body=plain, status=201)
     yield Visit(operation="list_jobs", method="GET", path="/api/jobs", query={"recent": 5, "sort": "name"})
