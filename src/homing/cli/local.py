@@ -61,13 +61,13 @@ class Local:
         ask = read(route.operation.ask, given | beside_path(route, body))
         store = self._homing.store
         operate = store.read if route.operation.reads else store.write
-        return await operate(lambda tx: self._operate(tx, route.operation, ask))
+        found = await operate(lambda tx: self._operate(tx, route.operation, ask))
+        return json.loads(route.operation.answered(found).model_dump_json())
 
     def _operate(self, tx: "Tx", operation: "Operation", ask: Any) -> Any:
         from homing.operations import Desk
 
-        answer = operation.function(Desk(tx=tx, caller=self._caller(tx), house=self._homing.house), ask)
-        return json.loads(answer.model_dump_json())
+        return operation.function(Desk(tx=tx, caller=self._caller(tx), house=self._homing.house), ask)
 
 
 def _find(method: str, path: str) -> "tuple[Route, dict[str, str]]":

@@ -63,10 +63,12 @@ class Here:
     async def _operate(self, operation: Operation, given: dict[str, Any]) -> Answer:
         ask = read(ask_of(operation), given)
 
-        def work(tx: Tx) -> Answer:
+        def work(tx: Tx) -> Any:
             return operation.function(self._desk(tx), ask)
 
-        answer = await (self.store.read(work) if operation.reads else self.store.write(work))
+        if operation.reads:
+            return await self.store.read_for(self.caller.user_id, work, operation.finish)
+        answer = await self.store.write(work)
         if self.closed is None or not isinstance(ask, SendAndWait) or ask.wait is None:
             return answer
         assert isinstance(answer, SentShape)

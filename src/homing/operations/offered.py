@@ -34,16 +34,23 @@ class Operation:
     """One thing that may be asked. What of the ask is not in the body is path or query."""
 
     name: str
-    function: Callable[[Desk, Any], Answer]
+    function: Callable[[Desk, Any], Any]
+    """Does it in one transaction; gives the answer, or what `finish` makes it of."""
     ask: type[Ask]
     answer: type[Answer]
     reads: bool = False
     body: type[Ask] | None = None
     status: int = 200
+    finish: Callable[[Any], Answer] | None = None
+    """Computes the answer, after the transaction."""
     open: bool = False
     """Nobody need be known to ask it: the ask carries its own proof."""
     withheld: bool = False
     """Rule 47: it widens what an agent may do, or who may act, so no MCP server and no tool offers it."""
+
+    def answered(self, found: Any) -> Any:
+        """Make the answer of what the function gave."""
+        return found if self.finish is None else self.finish(found)
 
     @property
     def summary(self) -> str:
@@ -52,13 +59,16 @@ class Operation:
 
 def _reads(
     name: str,
-    function: Callable[[Desk, Any], Answer],
+    function: Callable[[Desk, Any], Any],
     ask: type[Ask],
     answer: type[Answer],
     *,
+    finish: Callable[[Any], Answer] | None = None,
     withheld: bool = False,
 ) -> Operation:
-    return Operation(name=name, function=function, ask=ask, answer=answer, reads=True, withheld=withheld)
+    return Operation(
+        name=name, function=function, ask=ask, answer=answer, reads=True, finish=finish, withheld=withheld
+    )
 
 
 def _writes(
@@ -142,7 +152,13 @@ OPERATIONS: tuple[Operation, ...] = (
     _reads("list_runs", runs.list_runs, run_asks.ListRuns, Page[run.RunRow]),
     _reads("get_run", runs.get_run, run_asks.RunRef, run.RunShape),
     _writes("cancel_run", runs.cancel_run, run_asks.RunRef, run.RunShape, status=202),
-    _reads("list_upcoming", upcoming.list_upcoming, job_asks.ListUpcoming, run_asks.UpcomingList),
+    _reads(
+        "list_upcoming",
+        upcoming.list_upcoming,
+        job_asks.ListUpcoming,
+        run_asks.UpcomingList,
+        finish=upcoming.tell_upcoming,
+    ),
     Operation(name="preview_schedule", function=upcoming.preview_schedule, ask=job_asks.PreviewSchedule,
               answer=run_asks.PreviewShape, reads=True, body=job_asks.PreviewSchedule),
     _reads("list_deliveries", deliveries.list_deliveries, session_asks.ListDeliveries, Page[delivery.DeliveryShape]),

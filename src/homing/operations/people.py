@@ -35,6 +35,8 @@ CODE_FOR = timedelta(minutes=10)
 COOKIE_FOR = timedelta(days=30)
 _ROLLS_AFTER = timedelta(days=1)
 _TOUCHED_AFTER = timedelta(minutes=1)
+TOKENS = "tokens"
+"""Rung when proof of somebody has ended: streams look at theirs. Whose it was is not said, for it may be several."""
 
 
 def get_me(desk: Desk, ask: Nothing) -> MeShape:
@@ -161,6 +163,7 @@ def revoke_token(desk: Desk, ask: TokenRef) -> Gone:
     people.revoke_token(desk.tx, token.id)
     if token.user_id != desk.caller.user_id:
         _audit(desk, "revoke_token", token)
+    desk.tx.ring(TOKENS)
     return Gone(id=token.id)
 
 
@@ -240,6 +243,7 @@ def sign_out(desk: Desk, ask: SignOut) -> SignedOutShape:
     known = people.find_token(desk.tx, secret)
     if known is not None and known.kind == "cookie":
         people.revoke_secret(desk.tx, secret)
+        desk.tx.ring(TOKENS)
     return SignedOutShape()
 
 

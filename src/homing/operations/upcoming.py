@@ -1,6 +1,10 @@
 """What is to come: the times of jobs in a stretch of time, and of a schedule that is only thought of."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from heapq import merge
+from itertools import islice
 
 from homing.model.errors import Invalid, Refused
 from homing.model.jobs import Job
@@ -23,7 +27,17 @@ _FOLD = 24
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
+@dataclass(frozen=True, kw_only=True)
+class Ahead:
+    """The jobs whose times are asked for, and between which instants."""
+
+    jobs: list[Job]
+    now: datetime
+    begin: datetime
+    end: datetime
+
+
+def list_upcoming(desk: Desk, ask: ListUpcoming) -> Ahead:
     """Tell what fires between two instants; a day with many times of one job is one item with a count."""
     session = desk.session(ask.session_key) if ask.session_key else None
     tz = desk.zone(session)
@@ -48,14 +62,18 @@ def list_upcoming(desk: Desk, ask: ListUpcoming) -> UpcomingList:
         until=end,
         limit=_MOST_JOBS + 1,
     )
-    items = [item for job in found[:_MOST_JOBS] for item in _of_job(job, desk.now, begin, end)]
-    items.sort(key=lambda item: item[0])
-    more = len(found) > _MOST_JOBS or len(items) > _MOST_ITEMS
-    return UpcomingList(items=[shape for _, shape in items[:_MOST_ITEMS]], more=more)
+    return Ahead(jobs=found, now=desk.now, begin=begin, end=end)
 
 
-def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tuple[datetime, UpcomingShape]]:
-    items: list[tuple[datetime, UpcomingShape]] = []
+def tell_upcoming(ahead: Ahead) -> UpcomingList:
+    """Compute the times, in their order and no further than is shown. It reads nothing, and may take a second."""
+    each = [_of_job(job, ahead.now, ahead.begin, ahead.end) for job in ahead.jobs[:_MOST_JOBS]]
+    items = list(islice(merge(*each, key=lambda item: item[0]), _MOST_ITEMS + 1))
+    more = len(ahead.jobs) > _MOST_JOBS or len(items) > _MOST_ITEMS
+    return UpcomingList(items=[_item(job, at, count) for at, job, count in items[:_MOST_ITEMS]], more=more)
+
+
+def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> Iterator[tuple[datetime, Job, int]]:
     tz = zone(job.timing.schedule.tz)
     left = None if job.timing.max_runs is None else job.timing.max_runs - job.timing.runs_queued
     after = max(now, begin - _MICROSECOND)
@@ -76,12 +94,11 @@ def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> list[tup
             if left is not None:
                 count = min(count, left)
                 times, left = times[:count], left - count
-            items += [(at, _item(job, at, count if len(times) == 1 else 1)) for at in times]
+            yield from ((at, job, count if len(times) == 1 else 1) for at in times)
             first = None if job.timing.retry else job.timing.next_due(max(day_ends, now))
     except Refused:
         # A schedule that cannot be computed is told on the job itself.
-        return items
-    return items
+        return
 
 
 def _first(job: Job, begin: datetime, after: datetime) -> datetime | None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -27,11 +28,15 @@ from homing.model.errors import Invalid, NotReady
 from homing.store.bell import Bell, LocalBell
 
 T = TypeVar("T")
+R = TypeVar("R")
 Row = sa.Row[*tuple[Any, ...]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 8
 _READERS = 4
+# Short looks that everything else waits for, such as who is asking, have threads of their own.
+_RECOGNISERS = 2
+_READS_PER_USER = 2
 _WAL_TRIES = 250
 _PG_CONNECTIONS = 12
 # How long to rely on the bell. Behind a pooler PostgreSQL's rings can be lost: others' work is looked for by oneself.
@@ -126,6 +131,10 @@ class Store:
         self._file = None if self.postgres else _identity(self.url.database)
         self.outdated: str | None = None
         """Why this process takes no new work: the database's schema became newer than the one it knows."""
+        self._recognisers = ThreadPoolExecutor(_RECOGNISERS, thread_name_prefix="store-recogniser")
+        # Computing holds the interpreter; one at a time, so that the event loop has its turn.
+        self._computers = ThreadPoolExecutor(1, thread_name_prefix="store-computer")
+        self._read_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.bell = _bell(self.url)
         self.look_seconds = _PG_LOOK_SECONDS if self.postgres else _LOOK_SECONDS
         """After so long whoever waits for a ring looks by itself."""
@@ -151,8 +160,23 @@ class Store:
                 " place (`homing db restore`), and start again.",
             )
 
+    async def recognise(self, work: Callable[[Tx], T]) -> T:
+        """Run a short look that must not wait behind others' long ones."""
+        return await self._in_thread(self._recognisers, self._read, work)
+
+    async def read_for(self, user_id: str, work: Callable[[Tx], T], then: Callable[[T], R] | None = None) -> T | R:
+        """Read for a user, who has two readers at most; what is left to compute is computed outside of them."""
+        slots = self._read_slots.setdefault(user_id, asyncio.Semaphore(_READS_PER_USER))
+        async with slots:
+            found = await self.read(work)
+            if then is None:
+                return found
+            return await asyncio.get_running_loop().run_in_executor(self._computers, then, found)
+
     async def close(self) -> None:
         await self.bell.close()
+        self._recognisers.shutdown(wait=True)
+        self._computers.shutdown(wait=True)
         self._writers.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         self.engine.dispose()
@@ -301,7 +325,7 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
         engine = sa.create_engine(
             url,
-            pool_size=_PG_CONNECTIONS,
+            pool_size=_PG_CONNECTIONS + _RECOGNISERS,
             max_overflow=2,
             pool_pre_ping=False,
             # A transaction pooler gives each transaction another server connection: prepared statements would dangle.
@@ -315,7 +339,7 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
     engine = sa.create_engine(
         url,
         connect_args={"timeout": 30.0, "check_same_thread": False},
-        pool_size=_READERS + 2,
+        pool_size=_READERS + _RECOGNISERS + 2,
         max_overflow=4,
         poolclass=sa.QueuePool,
     )

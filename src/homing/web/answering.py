@@ -70,14 +70,19 @@ async def make(door: FrontDoor, route: Route, request: Request, caller: Caller, 
     ask = read(operation.ask, given)
     key = idempotency_key(request) if route.method == "POST" else None
 
-    def work(tx: Tx) -> Made:
-        desk = Desk(tx=tx, caller=caller, house=door.house)
-        if key is None:
-            return _answered(route, operation.function(desk, ask))
-        return _once(route, desk, ask, path=request.url.path, key=key, given=given)
+    def desk(tx: Tx) -> Desk:
+        return Desk(tx=tx, caller=caller, house=door.house)
 
-    # What is kept of an answer is written, also of one that only reads.
-    return await (door.store.read if operation.reads and key is None else door.store.write)(work)
+    if key is not None:
+        # What is kept of an answer is written, also of one that only reads.
+        path = request.url.path
+        return await door.store.write(lambda tx: _once(route, desk(tx), ask, path=path, key=key, given=given))
+    if operation.reads:
+        found = await door.store.read_for(
+            caller.user_id, lambda tx: operation.function(desk(tx), ask), operation.finish
+        )
+        return _answered(route, found)
+    return _answered(route, await door.store.write(lambda tx: operation.function(desk(tx), ask)))
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -95,7 +100,7 @@ def _once(route: Route, desk: Desk, ask: Ask, *, path: str, key: str, given: Map
     kept = upkeep.kept_answer(desk.tx, user_id=user_id, path=path, key=key)
     if kept is not None:
         return _again(route, kept, asked)
-    made = _answered(route, route.operation.function(desk, ask))
+    made = _answered(route, route.operation.answered(route.operation.function(desk, ask)))
     text = made.text if route.once is None else _without(made.text, route.once)
     answer = KeptAnswer(body_sha256=asked, status=made.status, answer=text)
     upkeep.keep_answer(desk.tx, user_id=user_id, path=path, key=key, kept=answer)

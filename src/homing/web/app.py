@@ -144,7 +144,7 @@ def _add_house(app: FastAPI, door: FrontDoor) -> None:
         return Response(json.dumps(body, separators=(",", ":")), media_type="application/json")
 
     async def figures(request: Request) -> Response:
-        if not is_local(request) and not (await door.doorman.admit(request)).admin:
+        if not is_local(request, door.settings) and not (await door.doorman.admit(request)).admin:
             raise Forbidden("Figures are for this machine, or for an admin's token.")
         return Response(await metrics.scrape(door.store, door.house.version), media_type=metrics.MEDIA)
 

@@ -18,6 +18,7 @@ from homing.settings import Settings
 from homing.store import Store, Tx
 from homing.store.people import touch_token
 from homing.web.hosts import check_origin
+from homing.web.limits import Proofs
 
 NOBODY = Caller(user_id="", role="user", door="api")
 """Whoever signs in or calls a hook: what they bring along is their proof."""
@@ -29,8 +30,9 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 class Doorman:
     """Lets in whoever can prove who they are."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, proofs: Proofs) -> None:
         self._store = store
+        self._proofs = proofs
         self._settings = settings
         # Browsers keep cookies by host, not by port: two Homings on one machine must not sign each other out.
         self._cookie = f"homing_{settings.port}"
@@ -42,15 +44,22 @@ class Doorman:
         if kind == "cookie" and request.method not in _SAFE:
             check_origin(request, self._settings)
 
+        if kind == "token":
+            self._proofs.check(address_of(request), secret)
+
         def look(tx: Tx) -> tuple[Known | None, bool, bool]:
             known = recognise(tx, secret, _door(request, kind))
             if known is None:
                 return None, False, False
             return known, known.wants_prolonging(tx), known.wants_touching(tx)
 
-        known, rolls, touches = await self._store.read(look)
+        known, rolls, touches = await self._store.recognise(look)
         if known is None or known.token.kind != kind:
+            if kind == "token":
+                self._proofs.wrong(address_of(request))
             raise Unauthenticated("This token is unknown, has ended or was revoked. `homing open` gives a fresh link.")
+        if kind == "token":
+            self._proofs.right(secret)
         request.state.user_id = known.caller.user_id
         if touches:
             self._touch(known.token.id)
@@ -110,6 +119,11 @@ class Doorman:
 def key_of(request: Request) -> str | None:
     """Tell the page's key."""
     return request.headers.get(KEY)
+
+
+def address_of(request: Request) -> str:
+    """Tell the address that a request comes from."""
+    return request.client.host if request.client else ""
 
 
 def until(instant: str, now: datetime) -> timedelta:

@@ -7,7 +7,7 @@ from homing.operations.desk import House
 from homing.settings import Settings
 from homing.store import Store
 from homing.web.callers import Doorman
-from homing.web.limits import Buckets, Limits
+from homing.web.limits import Buckets, Limits, Proofs
 from homing.web.stream import Streams
 
 
@@ -21,6 +21,7 @@ class FrontDoor:
     doorman: Doorman
     requests: Buckets
     sign_ins: Buckets
+    proofs: Proofs
     streams: Streams
 
     @property
@@ -30,12 +31,14 @@ class FrontDoor:
 
 def make_door(store: Store, house: House, clock: Clock, limits: Limits) -> FrontDoor:
     """Make the parts of one app."""
+    proofs = Proofs(clock, per_minute=limits.wrong_proofs_per_minute)
     return FrontDoor(
         store=store,
         house=house,
         clock=clock,
-        doorman=Doorman(store, house.settings),
+        doorman=Doorman(store, house.settings, proofs),
         requests=Buckets(clock, per_second=limits.requests_per_second, at_once=limits.requests_at_once),
         sign_ins=Buckets(clock, per_second=limits.sign_ins_per_minute / 60, at_once=limits.sign_ins_per_minute),
+        proofs=proofs,
         streams=Streams(store, house),
     )

@@ -6,7 +6,7 @@ from datetime import timedelta
 from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 
-from homing.model.errors import Invalid, NotReady, Unauthenticated
+from homing.model.errors import Invalid, NotFound, NotReady, SlowDown, Unauthenticated
 from homing.model.people import Caller
 from homing.operations.desk import Desk
 from homing.operations.hooks import call_hook as take_in
@@ -18,7 +18,7 @@ from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
 from homing.web.answering import Made, bodied, idempotency_key, key_reused, let_in, queried
 from homing.web.bodies import read_body, read_hook
-from homing.web.callers import NOBODY, key_of, until
+from homing.web.callers import NOBODY, address_of, key_of, until
 from homing.web.changes import read_place
 from homing.web.door import FrontDoor
 from homing.web.hosts import check_origin
@@ -31,8 +31,9 @@ EVENTS = "text/event-stream"
 
 async def sign_in(door: FrontDoor, request: Request) -> Response:
     """Take a code or a token; the cookie goes out as a header, never in the body."""
-    door.sign_ins.take(request.client.host if request.client else "")
+    # Another site's page must not use up the owner's tries.
     check_origin(request, door.settings)
+    door.sign_ins.take(address_of(request))
     ask = read(SignIn, queried(SIGN_IN, request) | await bodied(SIGN_IN, request))
     signed, now = await door.store.write(lambda tx: (open_with(_desk(door, tx), ask), tx.now()))
     request.state.user_id = signed.user_id
@@ -54,14 +55,23 @@ async def sign_out(door: FrontDoor, request: Request) -> Response:
 
 async def call_hook(door: FrontDoor, request: Request) -> Response:
     """Take in what another program says. The token in the path is all the proof there is."""
-    door.requests.take(shadow(request.path_params["token"]))
+    token = request.path_params["token"]
+    door.proofs.check(address_of(request), token)
+    if door.proofs.knows(token):
+        # Only a hook that exists has a bucket: made-up ones would push out those of others.
+        door.requests.take(shadow(token))
     given = queried(CALL_HOOK, request)
     body = await read_body(request)
     given["body"] = read_hook(body, request.headers.get("content-type", ""))
     key = idempotency_key(request)
     given["external_id"] = key or request.headers.get("webhook-id") or None
     ask = read(CallHook, given)
-    called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
+    try:
+        called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
+    except NotFound:
+        door.proofs.wrong(address_of(request))
+        raise
+    door.proofs.right(token)
     # Senders of webhooks write a later attempt anew, with its own time in it: their id alone decides.
     if key is not None and called.repeats == "other":
         raise key_reused()
@@ -104,7 +114,7 @@ async def _kept_in(door: FrontDoor, request: Request, stream: AsyncIterator[byte
                 await door.doorman.admit(request)
             if chunk:
                 yield chunk
-    except (NotReady, Unauthenticated):
+    except (NotReady, SlowDown, Unauthenticated):
         # The client comes back by itself, and is then told what is wrong.
         return
 

@@ -65,7 +65,7 @@ class Guard:
             await problem_of(error, request_id)(scope, receive, answer)
         except ClientDisconnect:
             # Whoever asked has gone; there is nobody to tell, and nothing is broken.
-            log.info("gone", action="request_gone", request_id=request_id, path=_shown(scope))
+            log.debug("gone", action="request_gone", request_id=request_id, path=_shown(scope))
         except Exception:
             log.exception("a bug", action="request_broke", request_id=request_id, path=_shown(scope))
             if status:

@@ -9,6 +9,7 @@ from fastapi import Request
 from homing.model.errors import Forbidden, Invalid, Malformed
 from homing.settings import Settings
 
+MIN_TOKEN = 24
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
@@ -28,15 +29,23 @@ def check_origin(request: Request, settings: Settings) -> None:
     origin = request.headers.get("origin")
     if origin is None:
         return
-    asking = urlsplit(origin).netloc.lower()
+    try:
+        asking = urlsplit(origin).netloc.lower()
+    except ValueError:
+        # Not an address at all, such as http://[
+        asking = ""
     ours = {request.headers.get("host", "").lower(), urlsplit(settings.public_url or "").netloc.lower()}
     if not asking or asking not in ours:
         raise Forbidden(f"Pages of {origin[:100]!r} may not ask this server. Open Homing itself, or send a token.")
 
 
-def is_local(request: Request) -> bool:
-    """Say whether a request comes from this machine and not through a proxy on it."""
-    if request.client is None or any(name in request.headers for name in _FORWARDED):
+def is_local(request: Request, settings: Settings) -> bool:
+    """Say whether a request comes from this machine and not through a proxy on it.
+
+    A proxy may add no header and pass on a loopback name, as nginx does by default: where a public address is set, a
+    proxy is there, and nothing is local.
+    """
+    if request.client is None or settings.public_url or any(name in request.headers for name in _FORWARDED):
         return False
     return is_loopback(request.client.host) and is_loopback(_name_of(request.headers.get("host", "")))
 
@@ -48,12 +57,22 @@ def is_loopback(host: str) -> bool:
 
 
 def check_exposure(settings: Settings) -> None:
-    """Refuse to listen beyond this machine while there is no token to ask for."""
-    if is_loopback(settings.host) or settings.token:
+    """Refuse to listen beyond this machine while there is no token to ask for, or one that can be guessed."""
+    if is_loopback(settings.host):
         return
+    token = settings.token
     with suppress(OSError):
-        if settings.token_file.read_text("utf-8").strip():
-            return
+        token = token or settings.token_file.read_text("utf-8").strip()
+    if token and len(token) < MIN_TOKEN:
+        where = "HOMING_TOKEN" if settings.token else str(settings.token_file)
+        raise Invalid(
+            f"HOMING_HOST is {settings.host}, which others can reach, and the token in {where} has only {len(token)}"
+            f" characters: use at least {MIN_TOKEN} random ones, for example from `openssl rand -hex 24`.",
+            field="HOMING_TOKEN",
+            code="out_of_range",
+        )
+    if token:
+        return
     raise Invalid(
         f"HOMING_HOST is {settings.host}, which others can reach, and there is no token yet: set HOMING_TOKEN to a long"
         " random text, or start once on 127.0.0.1.",

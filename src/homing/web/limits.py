@@ -1,7 +1,9 @@
 """How often one may ask: a bucket of tokens for each caller, kept in this process."""
 
 import hashlib
+import ipaddress
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 
 from homing.model.clock import Clock
@@ -17,6 +19,7 @@ class Limits:
     requests_per_second: float = 500.0
     requests_at_once: float = 5000.0
     sign_ins_per_minute: float = 10.0
+    wrong_proofs_per_minute: float = 30.0
 
 
 class Buckets:
@@ -30,16 +33,67 @@ class Buckets:
 
     def take(self, caller: str) -> None:
         """Take one token, or say when there will be one."""
-        now = self._clock.monotonic()
-        level, at = self._levels.pop(caller, (self._at_once, now))
-        level = min(self._at_once, level + (now - at) * self._per_second)
-        allowed = level >= 1
-        self._levels[caller] = (level - 1 if allowed else level, now)
+        level = self._level(caller)
+        self._levels.pop(caller, None)
+        self._levels[caller] = (level - 1 if level >= 1 else level, self._clock.monotonic())
         if len(self._levels) > _CALLERS_KEPT:
             self._levels.popitem(last=False)
-        if not allowed:
+        self._check(level)
+
+    def check(self, caller: str) -> None:
+        """Say when there will be a token, if there is none; take none."""
+        self._check(self._level(caller))
+
+    def _level(self, caller: str) -> float:
+        now = self._clock.monotonic()
+        level, at = self._levels.get(caller, (self._at_once, now))
+        return min(self._at_once, level + (now - at) * self._per_second)
+
+    def _check(self, level: float) -> None:
+        if level < 1:
             wait = (1 - level) / self._per_second
             raise SlowDown("Too many requests. Wait a moment, then try again.", retry_after=wait)
+
+
+class Proofs:
+    """Who shows secrets that are none. An address that guesses too often is refused before anything is looked up.
+
+    A secret that was right before passes all the same: others behind the same address go on working.
+    """
+
+    def __init__(self, clock: Clock, *, per_minute: float) -> None:
+        self._wrong = Buckets(clock, per_second=per_minute / 60, at_once=per_minute)
+        self._right: OrderedDict[str, None] = OrderedDict()
+
+    def knows(self, secret: str) -> bool:
+        """Say whether a secret was right before."""
+        return shadow(secret) in self._right
+
+    def check(self, address: str, secret: str) -> None:
+        """Refuse one more guess of an address that made too many."""
+        if not self.knows(secret):
+            self._wrong.check(_neighbourhood(address))
+
+    def right(self, secret: str) -> None:
+        """Remember that a secret was right; whether it still is, the database says."""
+        self._right[shadow(secret)] = None
+        self._right.move_to_end(shadow(secret))
+        if len(self._right) > _CALLERS_KEPT:
+            self._right.popitem(last=False)
+
+    def wrong(self, address: str) -> None:
+        """Count a wrong guess."""
+        with suppress(SlowDown):
+            self._wrong.take(_neighbourhood(address))
+
+
+def _neighbourhood(address: str) -> str:
+    """Name whose address this is: with IPv6 everybody has 2^64 of them."""
+    try:
+        number = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((number, 64), strict=False)) if number.version == 6 else address
 
 
 def shadow(secret: str) -> str:

@@ -1,4 +1,7 @@
-"""The page's built files. Names with a hash in them never change; every other path is the page itself."""
+"""The page's built files. Names with a hash in them never change; every other path is the page itself.
+
+A path that is none of the page's gets the page too, which says so to people; the status says so to programs.
+"""
 
 from pathlib import Path
 
@@ -13,6 +16,8 @@ from homing.web.problems import problem
 BUILT = Path(__file__).parent / "static"
 _FOREVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "no-cache"
+# The first parts of the paths that ui/src/App.tsx knows.
+ROOMS = ("", "sign-in", "chat", "automations", "runs", "week", "deliveries", "settings")
 # What is a program's address is answered with a problem, never with a page.
 _NOT_PAGES = ("api", "mcp", "metrics", "healthz", "readyz")
 
@@ -30,9 +35,11 @@ class Page:
     async def _answer(self, scope: Scope) -> Response:
         request_id: str = scope["state"]["request_id"]
         path = scope["path"].strip("/")
-        if path.partition("/")[0] in _NOT_PAGES:
+        room = path.partition("/")[0]
+        reads = scope["method"] in ("GET", "HEAD")
+        if room in _NOT_PAGES or not (reads or room in ROOMS):
             return problem(404, "not_found", f"There is nothing at {scope['path'][:200]}.", request_id)
-        if scope["method"] not in ("GET", "HEAD"):
+        if not reads:
             allowed = {"Allow": "GET, HEAD"}
             return problem(405, "wrong_method", "The page can only be read.", request_id, headers=allowed)
         found = await self._file(path, scope)
@@ -44,7 +51,7 @@ class Page:
         if not index.is_file():
             detail = "The page is not built: run `make page`. The API works without it."
             return problem(404, "not_found", detail, request_id)
-        return FileResponse(index, headers={"Cache-Control": _ASK_AGAIN})
+        return FileResponse(index, status_code=200 if room in ROOMS else 404, headers={"Cache-Control": _ASK_AGAIN})
 
     async def _file(self, path: str, scope: Scope) -> Response | None:
         if not path or not self._folder.is_dir():

@@ -12,6 +12,7 @@ from fastapi.sse import format_sse_event
 from homing.model.people import Caller
 from homing.model.sessions import Session
 from homing.operations.desk import House
+from homing.operations.people import TOKENS
 from homing.operations.shapes.base import utc
 from homing.store import Store, Tx, sessions, turns
 from homing.store.bell import Ear
@@ -23,6 +24,7 @@ RETRY_MS = 2000
 _CLOSED_KEPT = 64
 _EARLY = 0.01
 PING = b": still here\n\n"
+"""Whoever passes a stream on looks at this whether its listener may still hear it."""
 
 
 class Streams:
@@ -55,7 +57,7 @@ class Streams:
 
     async def of_session(self, caller: Caller, session: Session, after: Place | None) -> AsyncIterator[bytes]:
         """Tell one session from a place on, or from now on, until it is deleted."""
-        with self.listening(f"session:{session.id}") as ear:
+        with self.listening(f"session:{session.id}", TOKENS) as ear:
             state, turn_ids, now = await self._store.read(lambda tx: _standing(tx, session.id))
             resumed = after is not None and after.rev <= state.rev
             place = after if after is not None and resumed else Place(rev=state.rev)
@@ -76,13 +78,13 @@ class Streams:
                         continue
                 else:
                     yield line.words()
-                if await line.wait(min(self._store.look_seconds, PING_SECONDS)):
+                if await line.wait(min(self._store.look_seconds, PING_SECONDS)) or TOKENS in line.rung:
                     yield PING
 
     async def of_user(self, caller: Caller) -> AsyncIterator[bytes]:
         """Tell all sessions of a user from now on, without places: whoever comes back asks for the lists again."""
         mine = f"user:{caller.user_id}/"
-        with self.listening(mine, mine.removesuffix("/")) as ear:
+        with self.listening(mine, mine.removesuffix("/"), TOKENS) as ear:
             places, turn_ids, now = await self._store.read(lambda tx: _standings(tx, caller.user_id))
             yield self._hello(now, resumed=False)
             line = _Line(self.board, ear)
@@ -91,7 +93,7 @@ class Streams:
                 async for events in self._of_changed(caller, line, places, mine):
                     yield events
                 yield line.words()
-                if await line.wait(PING_SECONDS):
+                if await line.wait(PING_SECONDS) or TOKENS in line.rung:
                     yield PING
 
     async def _of_changed(

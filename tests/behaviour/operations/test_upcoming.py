@@ -7,14 +7,14 @@ from homing.model.errors import Invalid
 from homing.operations.job_changes import disable_job, skip_job
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import DisableJob, ListUpcoming, PreviewSchedule, SkipJob
-from homing.operations.upcoming import list_upcoming, preview_schedule
+from homing.operations.upcoming import list_upcoming, preview_schedule, tell_upcoming
 from homing.store import jobs
 from support.asking import add, field_codes, refused
 from support.worlds import STRANGER, World
 
 
 def upcoming(world: World, **given: Any) -> list[tuple[str, str, int]]:
-    found = world.ask(list_upcoming, read(ListUpcoming, given)).items
+    found = tell_upcoming(world.ask(list_upcoming, read(ListUpcoming, given))).items
     return [(item.job_name, item.at, item.count) for item in found]
 
 
@@ -72,7 +72,7 @@ def test_bounds_and_windows_are_kept(world: World) -> None:
     assert {name for name, _, _ in upcoming(world, session_key="web:other")} == {"days"}
     later = upcoming(world, **{"from": "in 25 hours", "to": "in 49 hours"})
     assert [name for name, _, _ in later] == ["days"]
-    assert world.ask(list_upcoming, ListUpcoming(), caller=STRANGER).items == []
+    assert tell_upcoming(world.ask(list_upcoming, ListUpcoming(), caller=STRANGER)).items == []
     error = refused(lambda: upcoming(world, to="in 90 days"), Invalid)
     assert field_codes(error) == {"to": "out_of_range"}
 

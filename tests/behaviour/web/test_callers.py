@@ -273,6 +273,63 @@ def test_listening_to_others_takes_a_token(tmp_path: Path) -> None:
     check_exposure(load(home | {"HOMING_HOST": "localhost"}))
     with pytest.raises(Invalid, match="HOMING_TOKEN"):
         check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))
-    check_exposure(load(home | {"HOMING_HOST": "0.0.0.0", "HOMING_TOKEN": "long and random"}))
+    check_exposure(load(home | {"HOMING_HOST": "0.0.0.0", "HOMING_TOKEN": "long and random, and longer"}))
     (tmp_path / "token").write_text("hom_x\n")
     check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))
+
+
+async def test_guessing_tokens_is_slow_and_stops_nobody_who_is_known(world: World) -> None:
+    site = open_site(world, Limits(wrong_proofs_per_minute=3))
+    assert (await site.owner.get("/api/me")).status_code == 200
+    guesses = [await site.client(f"hom_guess{number}").get("/api/me") for number in range(5)]
+    assert [guess.status_code for guess in guesses] == [401, 401, 401, 429, 429]
+    assert problem(guesses[-1])["code"] == "slow_down"
+    assert int(guesses[-1].headers["retry-after"]) >= 1
+    assert (await site.owner.get("/api/me")).status_code == 200, "a token that was right before is looked up"
+    assert (await site.client("hom_guess9", address="10.0.0.9").get("/api/me")).status_code == 401
+    world.clock.advance(60.0)
+    assert (await site.client("hom_guess10").get("/api/me")).status_code == 401
+    addresses = [f"2001:db8:1:2::{number}" for number in range(5)]
+    neighbours = [await site.client("hom_x", address=address).get("/api/me") for address in addresses]
+    assert [one.status_code for one in neighbours] == [401, 401, 401, 429, 429], "one house has many IPv6 addresses"
+
+
+async def test_another_sites_page_cannot_use_up_the_owners_tries(world: World) -> None:
+    site = open_site(world, Limits(sign_ins_per_minute=2))
+    for _ in range(5):
+        evil = await site.nobody.post("/api/auth/sign-in", content=b"x", headers={"Origin": "https://evil.example"})
+        assert evil.status_code == 403
+    signed = await site.nobody.post("/api/auth/sign-in", json={"token": OWNER_TOKEN}, headers=HERE)
+    assert signed.status_code == 200
+
+
+async def test_made_up_hooks_are_limited_and_push_out_nobodys_bucket(world: World) -> None:
+    site = open_site(world, Limits(wrong_proofs_per_minute=3, requests_per_second=1, requests_at_once=2))
+    session(world)
+    hook = (await site.owner.post("/api/sessions/web:abc/hooks", json={})).json()["url"].rpartition("/")[2]
+    assert (await site.nobody.post(f"/api/hooks/{hook}")).status_code == 202
+    made_up = [(await site.nobody.post(f"/api/hooks/made-up-{number}")).status_code for number in range(5)]
+    assert made_up == [404, 404, 404, 429, 429]
+    calls = [(await site.nobody.post(f"/api/hooks/{hook}")).status_code for _ in range(3)]
+    assert calls == [202, 202, 429], "the hook goes on, within its own limit"
+
+
+async def test_an_origin_that_is_no_address_is_refused(site: Site) -> None:
+    browser = site.nobody
+    await browser.post("/api/auth/sign-in", json={"token": OWNER_TOKEN}, headers=HERE)
+    for origin in ("http://[", "http://[::1", "[", "\x1b]0;pwn"):
+        refused = await browser.post("/api/memories", json={"text": "x"}, headers={"Origin": origin})
+        assert refused.status_code == 403, origin
+        assert problem(refused)["code"] == "forbidden"
+        assert (await site.nobody.post("/api/auth/sign-in", json={}, headers={"Origin": origin})).status_code == 403
+
+
+def test_beyond_this_machine_a_token_must_be_long(tmp_path: Path) -> None:
+    settings = load({"HOMING_HOME": str(tmp_path), "TZ": "UTC", "HOMING_HOST": "0.0.0.0", "HOMING_TOKEN": "a" * 23})
+    with pytest.raises(Invalid, match="at least 24"):
+        check_exposure(settings)
+    check_exposure(replace(settings, token="a" * 24))
+    check_exposure(replace(settings, host="127.0.0.1", token="a"))
+    settings.token_file.write_text("short\n")
+    with pytest.raises(Invalid, match=str(settings.token_file)):
+        check_exposure(replace(settings, token=None))

@@ -12,12 +12,14 @@ import pytest
 
 from homing.web.connections import Connection, Patience, connection_cap
 from homing.web.server import Server, make_server, raise_descriptor_limit
+from homing.web.stream import PING_SECONDS
 from support.asking import session
 from support.site import OWNER_TOKEN, Site, owe
 
 PATIENCE = Patience(head_seconds=0.5, stall_seconds=0.8, body_seconds=5, unread_seconds=0.5, linger_seconds=0.3)
 AUTHORIZED = f"Host: 127.0.0.1\r\nAuthorization: Bearer {OWNER_TOKEN}\r\n"
 CAP = 6
+STREAMS = ("/api/sessions/web:abc/events", "/api/events")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +192,39 @@ async def test_connections_that_are_in_use_are_not_closed_for_others(site: Site,
 
 async def test_what_is_not_http_gets_a_problem_too(wire: Wire) -> None:
     assert problem(await (await wire.open("\x16\x03\x01 hello\r\n\r\n")).heard(), 400)["code"] == "malformed"
+
+
+async def test_revoking_a_token_ends_its_streams_at_once(site: Site, wire: Wire) -> None:
+    session(site.world)
+    made = (await site.owner.post("/api/tokens", json={})).json()
+    proof = f"Host: 127.0.0.1\r\nAuthorization: Bearer {made['token']}\r\n"
+    ended = [await wire.open(f"GET {path} HTTP/1.1\r\n{proof}\r\n") for path in STREAMS]
+    others = [await wire.open(f"GET {path} HTTP/1.1\r\n{AUTHORIZED}\r\n") for path in STREAMS]
+    for stream in (*ended, *others):
+        await stream.reader.readuntil(b"event: hello")
+    assert (await site.owner.delete(f"/api/tokens/{made['id']}")).status_code == 200
+    async with asyncio.timeout(PING_SECONDS / 2):
+        for stream in ended:
+            assert b"after" not in await stream.reader.read()
+    owe(site.world, "web:abc", "after that", [])
+    for stream in others:
+        async with asyncio.timeout(15):
+            await stream.reader.readuntil(b"after that")
+
+
+SIGN_IN = "POST /api/auth/sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+async def test_a_made_up_forwarded_address_gives_no_fresh_tries(wire: Wire) -> None:
+    body = '{"code": "guess"}'
+    statuses: list[int] = []
+    for number in range(12):
+        line = await wire.open(
+            f"{SIGN_IN}X-Forwarded-For: 10.0.0.{number}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+        )
+        statuses.append((await line.answer())[0])
+        line.writer.close()
+    assert statuses == [401] * 10 + [429] * 2
 
 
 def test_there_are_fewer_connections_than_descriptors() -> None:

@@ -1,5 +1,6 @@
 """What machines ask: alive, ready, figures; and the page for whoever has a browser."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from homing.store import Tx, inbounds, upkeep
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
-from homing.web.page import Page
+from homing.web.page import ROOMS, Page
 from support.asking import add, session
 from support.site import COOKIE, OWNER_TOKEN, STRANGER_TOKEN, Site, kill, open_site, owe, problem
 from support.worlds import World, make_house, stop_scheduler
@@ -119,6 +120,13 @@ async def test_figures_are_for_this_machine_or_an_admin(site: Site) -> None:
     assert (await named.get("/metrics")).status_code == 401
 
 
+async def test_behind_a_proxy_that_adds_no_header_figures_need_an_admin(world: World) -> None:
+    settings = replace(world.settings, public_url="https://homing.example.org")
+    site = open_site(replace(world, house=make_house(settings)))
+    assert (await site.nobody.get("/metrics")).status_code == 401, "nginx passes on its own loopback name"
+    assert (await site.owner.get("/metrics")).status_code == 200
+
+
 @pytest.fixture
 def built(site: Site, tmp_path: Path) -> Site:
     """A page that was built."""
@@ -135,8 +143,8 @@ def _serve(app: FastAPI, folder: Path) -> None:
     app.router.default = Page(folder)
 
 
-async def test_every_path_that_is_no_address_is_the_page(built: Site) -> None:
-    for path in ("/", "/sign-in", "/sessions/web:abc", "/automations/job_x", "/index.html"):
+async def test_every_path_of_the_page_is_the_page(built: Site) -> None:
+    for path in ("/", "/sign-in", "/chat/web:abc", "/automations/job_x", "/index.html"):
         response = await built.nobody.get(path)
         assert response.status_code == 200, path
         assert response.headers["content-type"].startswith("text/html")
@@ -166,8 +174,28 @@ async def test_nothing_outside_the_page_is_served(built: Site) -> None:
 
 async def test_the_page_is_only_read_and_programs_get_problems(built: Site) -> None:
     assert problem(await built.nobody.post("/sign-in"))["code"] == "wrong_method"
-    for path in ("/api/nothing", "/mcp", "/api"):
-        assert problem(await built.nobody.get(path))["code"] == "not_found"
+    for path in ("/api/nothing", "/mcp", "/api", "/api/cron/list", "/api/jobs/x/nothing"):
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+            response = await built.nobody.request(method, path)
+            assert response.status_code == 404, (method, path)
+            if method != "HEAD":
+                assert problem(response)["code"] == "not_found"
+
+
+async def test_a_path_that_is_none_of_the_pages_says_so_to_programs(built: Site) -> None:
+    read = await built.nobody.get("/wunder/cron/list")
+    assert read.status_code == 404
+    assert read.headers["content-type"].startswith("text/html"), "people see the page, which says it in words"
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        response = await built.nobody.request(method, "/wunder/cron/list")
+        assert response.status_code == 404
+        assert problem(response)["code"] == "not_found"
+
+
+def test_the_rooms_of_the_page_are_those_that_its_source_knows() -> None:
+    source = (Path(__file__).parents[3] / "ui/src/App.tsx").read_text()
+    named = set(re.findall(r'room === "([^"]+)"', source)) | set(re.findall(r'path === "/([^"]*)"', source))
+    assert {room for room in ROOMS if room} == named
 
 
 async def test_a_page_that_is_not_built_says_how(site: Site, tmp_path: Path) -> None:
