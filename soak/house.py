@@ -27,7 +27,8 @@ _ENDS_WITHIN = 30.0
 class House:
     """One Homing on a fresh database, on loopback."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, descriptors: int = DESCRIPTORS) -> None:
+        self.descriptors = descriptors
         self.folder = Path(tempfile.mkdtemp(prefix="homing-soak-"))
         self.log = self.folder / "up.log"
         self.url = ""
@@ -47,7 +48,7 @@ class House:
                 stdout=log,
                 stderr=log,
                 env=env,
-                preexec_fn=_few_descriptors,  # noqa: PLW1509 - one thread, and nothing else to do it by
+                preexec_fn=self._limit_descriptors,  # noqa: PLW1509 - one thread, and nothing else to do it by
             )
         ends = time.monotonic() + _STARTS_WITHIN
         while not self._is_ready(home / "server.json"):
@@ -101,6 +102,5 @@ class House:
                 return response.status == 200
         return False
 
-
-def _few_descriptors() -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    def _limit_descriptors(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))

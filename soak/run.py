@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 
-from soak.house import DESCRIPTORS, TOKEN, House
+from soak.house import TOKEN, House
 
 KEY = "web:soak"
 PERIOD_MS = 5000
@@ -85,7 +85,7 @@ async def _soak(house: House, seconds: float) -> Seen:
     async with httpx2.AsyncClient(base_url=house.url, headers=_AUTHORIZED, timeout=60, trust_env=False) as owner:
         jobs = await _set_up(owner)
         enemy = (await owner.post("/api/tokens", json={"user": "eve"})).json()["token"]
-        hostile = _hostile([house.url, enemy, str(seconds), str(DESCRIPTORS)])
+        hostile = _hostile([house.url, enemy, str(seconds), str(house.descriptors)])
         load = [_read(owner, seen), _talk(owner, seen), _listen(house.url, seen), _weigh(house, seen)]
         tasks = [asyncio.create_task(one) for one in load]
         await asyncio.sleep(seconds)
