@@ -19,7 +19,10 @@ DEEP = b'{"text": ' + b"[" * 500_000
 MANY_NAMES = json.dumps({f"unknown_{number}": 1 for number in range(199)}).encode()
 BODIES = (MEMBERS, LISTS, DEEP, MANY_NAMES)
 _UPCOMING_JOBS = 200
-_IDLE_SECONDS = 15.0
+_IDLE_SECONDS = 20.0
+_BURST_EVERY_SECONDS = 15.0
+TOO_LONG = "answers that are too long"
+TOO_PATIENT = "silent for longer than allowed"
 
 done: Counter[str] = Counter()
 
@@ -37,7 +40,8 @@ async def main(url: str, token: str, seconds: float, descriptors: int) -> None:
             lambda: _guesses(nobody),
             lambda: _hostile_hooks(nobody, hook),
             *([lambda: _upcoming(eve)] * 6),
-            *([lambda: _silence(url)] * (descriptors + 100)),
+            *([lambda: _silence(url)] * (descriptors // 2)),
+            lambda: _burst(url, descriptors),
         ]
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -77,7 +81,7 @@ async def _post(client: httpx2.AsyncClient, path: str, body: bytes, kind: str) -
     response = await client.post(path, content=body, headers=JSON)
     done[f"{kind} {response.status_code}"] += 1
     if len(response.content) > len(body) + 16_384:
-        done["answers that are too long"] += 1
+        done[TOO_LONG] += 1
     await asyncio.sleep(0.1)
 
 
@@ -121,9 +125,22 @@ async def _silence(url: str) -> None:
                 done["silent, closed with 408" if b"408" in closed else "silent, closed"] += 1
                 await asyncio.sleep(0.5)
                 return
-        done["silent for longer than allowed"] += 1
+        done[TOO_PATIENT] += 1
     finally:
         writer.close()
+
+
+async def _burst(url: str, count: int) -> None:
+    """Open more connections than there are descriptors, and go."""
+    at = urlsplit(url)
+    opened = await asyncio.gather(
+        *(asyncio.open_connection(at.hostname, at.port) for _ in range(count)), return_exceptions=True
+    )
+    done["bursts"] += 1
+    for one in opened:
+        if not isinstance(one, BaseException):
+            one[1].close()
+    await asyncio.sleep(_BURST_EVERY_SECONDS)
 
 
 async def _hang(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

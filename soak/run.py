@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from soak.hostile import TOO_LONG, TOO_PATIENT
 from soak.house import TOKEN, House
 
 KEY = "web:soak"
@@ -63,6 +64,7 @@ class Seen:
             "the stream brought nothing": self.events == 0,
             "no normal load": not self.reads_ms or not self.turns_ms,
             "the hostile clients did nothing": not self.hostile,
+            **{f"hostile: {what} ({count})": _is_wrong(what) for what, count in self.hostile.items()},
             "it ended by itself": self.stop_seconds is None,
         }
         return [sentence for sentence, broken in said.items() if broken]
@@ -183,6 +185,11 @@ async def _count_runs(owner: httpx2.AsyncClient, job_id: str, seen: Seen) -> Non
     seen.missed += sum(run["missed_count"] or run["state"] == "missed" for run in runs)
     seen.missed += sum(round(gap / PERIOD_MS) - 1 for gap in gaps)
     seen.worst_lateness_ms = max([seen.worst_lateness_ms, *(run["lateness_ms"] or 0 for run in runs)])
+
+
+def _is_wrong(what: str) -> bool:
+    """Say whether a hostile client was treated too well, or found a bug."""
+    return what in (TOO_LONG, TOO_PATIENT) or what.endswith(" 500")
 
 
 def _percentile(values: list[float], percent: int) -> float | None:

@@ -97,6 +97,19 @@ async def test_a_server_that_comes_and_goes_is_found_and_missed_while_the_client
         assert NOTHING_FIRES in text_of(await client.call_tool("schedule_task", WATCH))
 
 
+async def test_arguments_beyond_the_bounds_are_refused_with_and_without_a_server(env: dict[str, str]) -> None:
+    many = {f"unknown_{number}": 1 for number in range(201)}
+    deep: object = "hi"
+    for _ in range(40):
+        deep = [deep]
+    async with homing_mcp(env) as client:
+        for arguments in (many, {"session_key": "cli:main", "text": deep}):
+            refused = await client.call_tool("send_message", arguments)
+            assert refused.structured_content["code"] == "malformed"
+        async with homing_up(env):
+            assert problem_of(await client.call_tool("send_message", many))["code"] == "malformed"
+
+
 async def test_a_named_server_that_does_not_answer_is_an_error_and_not_passed_over(env: dict[str, str]) -> None:
     async with homing_mcp(env | {"HOMING_URL": "http://127.0.0.1:1"}) as client:
         told = problem_of(await client.call_tool("schedule_task", WATCH))

@@ -274,7 +274,7 @@ def test_listening_to_others_takes_a_token(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="HOMING_TOKEN"):
         check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))
     check_exposure(load(home | {"HOMING_HOST": "0.0.0.0", "HOMING_TOKEN": "long and random, and longer"}))
-    (tmp_path / "token").write_text("hom_x\n")
+    (tmp_path / "token").write_text("hom_of_some_length_at_random\n")
     check_exposure(load(home | {"HOMING_HOST": "0.0.0.0"}))
 
 
