@@ -18,7 +18,7 @@ LISTS = b'{"text": [' + b",".join([b"[]"] * 300_000) + b"]}"
 DEEP = b'{"text": ' + b"[" * 500_000
 MANY_NAMES = json.dumps({f"unknown_{number}": 1 for number in range(199)}).encode()
 BODIES = (MEMBERS, LISTS, DEEP, MANY_NAMES)
-_UPCOMING_JOBS = 200
+_UPCOMING_JOBS = 100
 _IDLE_SECONDS = 20.0
 _BURST_EVERY_SECONDS = 15.0
 TOO_LONG = "answers that are too long"
@@ -35,6 +35,9 @@ async def main(url: str, token: str, seconds: float, descriptors: int) -> None:
         httpx2.AsyncClient(base_url=url, timeout=60, trust_env=False) as nobody,
     ):
         hook = await _set_up(eve, receiver.sockets[0].getsockname()[1])
+        # Only now does the time count that was asked for.
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
         attacks: list[Callable[[], Awaitable[None]]] = [
             lambda: _big_bodies(eve, nobody),
             lambda: _guesses(nobody),

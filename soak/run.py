@@ -88,13 +88,16 @@ async def _soak(house: House, seconds: float) -> Seen:
         jobs = await _set_up(owner)
         enemy = (await owner.post("/api/tokens", json={"user": "eve"})).json()["token"]
         hostile = _hostile([house.url, enemy, str(seconds), str(house.descriptors)])
+        assert hostile.stdout is not None
+        if await asyncio.to_thread(hostile.stdout.readline) != b"ready\n":
+            raise AssertionError("The hostile clients did not get in.")
         load = [_read(owner, seen), _talk(owner, seen), _listen(house.url, seen), _weigh(house, seen)]
         tasks = [asyncio.create_task(one) for one in load]
         await asyncio.sleep(seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        said, _ = await asyncio.to_thread(hostile.communicate, timeout=60)
+        said, _ = await asyncio.to_thread(hostile.communicate, timeout=120)
         seen.hostile = json.loads(said or b"{}")
         for job in jobs:
             await _count_runs(owner, job, seen)
