@@ -66,9 +66,7 @@ def _reads(
     finish: Callable[[Any], Answer] | None = None,
     withheld: bool = False,
 ) -> Operation:
-    return Operation(
-        name=name, function=function, ask=ask, answer=answer, reads=True, finish=finish, withheld=withheld
-    )
+    return Operation(name=name, function=function, ask=ask, answer=answer, reads=True, finish=finish, withheld=withheld)
 
 
 def _writes(

@@ -137,7 +137,8 @@ def ask_it(world: World, name: str, given: dict[str, Any]) -> Callable[[], objec
 
     def act() -> object:
         ask = read(operation.ask, given)
-        return world.write(lambda tx: operation.function(Desk(tx=tx, caller=STRANGER, house=world.house), ask).plain())
+        found = world.write(lambda tx: operation.function(Desk(tx=tx, caller=STRANGER, house=world.house), ask))
+        return operation.answered(found).plain()
 
     return act
 
