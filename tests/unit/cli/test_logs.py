@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 import structlog
 
 from homing.cli.logs import set_up_logs
@@ -40,6 +41,7 @@ async def test_a_log_on_a_full_disk_leaves_every_answer_as_it_is(site: Site, mon
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         assert (await client.get("/healthz")).status_code == 200
         assert (await client.get("/api/me", headers={"Authorization": f"Bearer {OWNER_TOKEN}"})).status_code == 200
+        site.world.write(lambda tx: tx.run(sa.text("update alembic_version set version_num = '9999'")))
         waiting = await client.get("/readyz")
         assert waiting.status_code == 503
         problem(waiting)
