@@ -70,7 +70,7 @@ class Served:
             for name in ("schedule", "timezone", "starts_at", "ends_at", "after", "text", "payload"):
                 case.body.pop(name, None)
             job = {"session_key": "web:abc", "message": "look"} if "jobs" in nouns else {}
-            case.body |= {"when": "every 2 hours"} | job
+            case.body |= {"when": "every 2h"} | job
         return case
 
 

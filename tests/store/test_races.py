@@ -582,7 +582,7 @@ def test_a_dedupe_key_makes_one_job_however_many_add_it(database: str, house: Ho
         session = stores[0].write_now(add_session)
 
         def add(tx: Tx, key: str) -> str:
-            ask = AddJob(session_key=session.key, when="every hour", message="look", dedupe_key=key)
+            ask = AddJob(session_key=session.key, when="every 1h", message="look", dedupe_key=key)
             return add_job_at_desk(desk(tx, house), ask).id
 
         def work(store: Store, number: int) -> list[str]:

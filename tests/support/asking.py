@@ -33,7 +33,7 @@ def session(world: World, key: str = "web:abc", user_id: str = OWNER) -> int:
 
 def add(world: World, *, caller: Caller = OWNER_CALLER, **given: Any) -> JobShape:
     """Add a job; `None` leaves a field of the plain one out."""
-    plain: dict[str, Any] = {"session_key": "web:abc", "when": "every 2 hours", "message": "look for fruit"}
+    plain: dict[str, Any] = {"session_key": "web:abc", "when": "every 2h", "message": "look for fruit"}
     if "schedule" in given and "when" not in given and given["schedule"] != {"every_ms": 60000}:
         plain.pop("when")
     ask = {name: value for name, value in (plain | given).items() if value is not None}

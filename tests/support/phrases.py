@@ -56,8 +56,8 @@ REPEATING: tuple[tuple[str, str], ...] = (
     ("every day at 9 Asia/Tokyo", "Every day at 09:00 Asia/Tokyo"),
     ("every 24 december at 18:00", f"Every year on 24 December at 18:00 {B}"),
     ("0 9 * * 1-5", f"Weekdays at 09:00 {B}"),
-    ("hourly", f"Every hour ({B})"),
-    ("every 2 hours", f"Every 2 hours ({B})"),
+    ("hourly", f"Every hour on the hour ({B})"),
+    ("every 2 hours", f"Every 2 hours on the hour ({B})"),
 )
 
 # phrase, and the instant it means on Sunday 15 November 2026, 20:40:12 in Berlin

@@ -71,7 +71,7 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     yield Visit(operation="list_grants", method="GET", path="/api/grants")
     yield Visit(operation="remove_grant", method="DELETE", path=f"/api/grants/{grant['id']}")
     yield Visit(operation="list_users", method="GET", path="/api/users")
-    plain = {"session_key": KEY, "when": "every 2 hours", "message": "look"}
+    plain = {"session_key": KEY, "when": "every 2h", "message": "look"}
     yield Visit(operation="add_job", method="POST", path="/api/jobs", body=plain, status=201)
     yield Visit(operation="list_jobs", method="GET", path="/api/jobs", query={"recent": 5, "sort": "name"})
     yield Visit(operation="get_job", method="GET", path=f"/api/jobs/{job}")

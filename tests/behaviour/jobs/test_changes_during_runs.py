@@ -48,7 +48,7 @@ async def in_the_middle(home: Home) -> AsyncIterator[None]:
 
 
 async def test_a_job_removed_during_its_run_is_cancelled_keeps_its_history_and_is_not_resurrected(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.model.reply("Too late.", hold=True)
     home.pass_time(hours=1, seconds=1)
     await home.tick()
@@ -68,7 +68,7 @@ async def test_a_job_removed_during_its_run_is_cancelled_keeps_its_history_and_i
 
 
 async def test_a_job_disabled_during_its_run_lets_it_finish(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     async with in_the_middle(home):
         home.ask(disable_job, DisableJob(job_id=job.id))
     assert home.ends(job.id) == [("ok", None)]
@@ -76,7 +76,7 @@ async def test_a_job_disabled_during_its_run_lets_it_finish(home: Home) -> None:
 
 
 async def test_a_queued_run_is_withdrawn_when_its_job_is_disabled_or_removed_and_says_which(home: Home) -> None:
-    paused, gone = home.add(when="every 1 hour"), home.add("look again", when="every 1 hour")
+    paused, gone = home.add(when="every 1h"), home.add("look again", when="every 1h")
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     home.ask(disable_job, DisableJob(job_id=paused.id))
@@ -87,7 +87,7 @@ async def test_a_queued_run_is_withdrawn_when_its_job_is_disabled_or_removed_and
 
 
 async def test_a_schedule_edited_during_a_run_wins_over_the_finishing_run(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     async with in_the_middle(home):
         change(home, job.id, when="in 5 hours")
         due = home.job(job.id).next_run_at
@@ -106,7 +106,7 @@ async def test_a_one_shot_given_a_new_time_during_its_run_keeps_that_time(home: 
 
 async def test_a_failing_run_of_an_older_definition_counts_nothing_against_the_newer(home: Home) -> None:
     home.model.fail(401)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.change(job.id, consecutive_failures=9)
     home.pass_time(hours=1, seconds=1)
     await home.tick()
@@ -164,7 +164,7 @@ async def test_a_one_shot_renamed_during_a_run_that_fails_says_so_and_is_not_lef
     assert "failed" in (after.disabled_reason or "")
 
 
-@pytest.mark.parametrize("once", [{"when": "in 1 hour"}, {"when": "every 1 hour", "max_runs": 1}])
+@pytest.mark.parametrize("once", [{"when": "in 1 hour"}, {"when": "every 1h", "max_runs": 1}])
 @pytest.mark.parametrize("early", [True, False])
 async def test_taking_back_a_new_name_leaves_the_last_run_in_its_lane(
     home: Home, once: dict[str, Any], early: bool
@@ -217,7 +217,7 @@ async def test_taking_back_a_new_name_leaves_a_one_shot_its_next_try(home: Home)
 
 
 async def test_a_session_deleted_during_the_run_gets_nothing_and_the_run_says_so(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.model.reply("Too late.", hold=True)
     home.pass_time(hours=1, seconds=1)
     await home.tick()
@@ -241,7 +241,7 @@ async def test_a_session_deleted_during_the_run_gets_nothing_and_the_run_says_so
 
 async def test_a_run_cancelled_while_it_waits_for_a_persons_turn_writes_nothing(home: Home) -> None:
     home.model.when("a long story", "Once upon a time.", hold=True)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.ledger.say("Tell me a long story")
     story = asyncio.create_task(home.work(claim=home.claim(seconds=None)))
     await home.called(1)
@@ -288,7 +288,7 @@ async def test_a_one_shot_whose_worker_died_is_taken_up_once_and_a_new_time_is_k
 
 async def test_with_a_unified_session_a_chat_is_blocked_by_its_own_jobs_and_another_is_not(make_home: MakeHome) -> None:
     home = make_home(unified_session="true")
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     await home.say("hello", "web:other")
     with pytest.raises(Conflict) as blocked:
         home.ask(delete_session, DeleteSession(session_key=CHAT))
@@ -298,7 +298,7 @@ async def test_with_a_unified_session_a_chat_is_blocked_by_its_own_jobs_and_anot
 
 
 async def test_each_change_by_a_person_moves_the_stamp_and_a_run_does_not(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     assert home.job(job.id).updated_at == home.job(job.id).created_at
     home.pass_time(hours=1, seconds=1)
     await home.settle()

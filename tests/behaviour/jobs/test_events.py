@@ -170,7 +170,7 @@ async def test_what_was_laid_in_stays_part_of_the_conversation_although_there_wa
 
 async def test_switched_off_again_the_heartbeat_ends_and_events_wake_by_themselves(make_home: MakeHome) -> None:
     home = make_home(heartbeat_minutes=30)
-    add_event(home, wake="next_heartbeat", when="every 1 hour")
+    add_event(home, wake="next_heartbeat", when="every 1h")
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     home = make_home()
@@ -187,7 +187,7 @@ async def test_switched_off_an_event_wakes_by_itself_although_the_heartbeat_has_
     make_home: MakeHome,
 ) -> None:
     home = make_home(heartbeat_minutes=120)
-    add_event(home, wake="next_heartbeat", when="every 1 hour")
+    add_event(home, wake="next_heartbeat", when="every 1h")
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     home = make_home()

@@ -34,7 +34,7 @@ def state(home: Home, job_id: str) -> Any:
 
 async def test_a_model_failure_is_an_error_on_run_and_job_and_one_short_line_in_the_chat(home: Home) -> None:
     home.model.fail(401, message=PROVIDER)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     await come_due(home)
     run = home.only_run(job.id)
     assert (run.state, run.reason, run.summary) == ("error", "model", REFUSED)
@@ -55,7 +55,7 @@ async def test_a_model_failure_is_an_error_on_run_and_job_and_one_short_line_in_
 
 async def test_one_success_forgives_all_failures_before_it(home: Home) -> None:
     home.model.fail(401, times=3)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     for failures in (1, 2, 3, 0):
         await come_due(home)
         assert home.job(job.id).consecutive_failures == failures
@@ -64,7 +64,7 @@ async def test_one_success_forgives_all_failures_before_it(home: Home) -> None:
 
 async def test_a_recurring_jobs_transient_error_is_retried_inside_its_turn_and_its_cadence_stays(home: Home) -> None:
     home.model.fail(503, retry_after_seconds=0, times=2, match="look for fruit")
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     due = home.job(job.id).next_run_at
     await come_due(home)
     assert home.ends(job.id) == [("ok", None)]
@@ -77,7 +77,7 @@ async def test_a_recurring_jobs_transient_error_is_retried_inside_its_turn_and_i
 
 async def test_a_recurring_job_that_failed_for_good_is_not_retried_and_keeps_its_cadence(home: Home) -> None:
     fail_transiently(home)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     await come_due(home)
     [run] = home.runs(job.id)
     assert (run.state, run.reason, run.summary) == ("error", "model", SILENT)
@@ -90,7 +90,7 @@ async def test_a_recurring_job_that_failed_for_good_is_not_retried_and_keeps_its
 
 async def test_after_ten_failures_in_a_row_a_job_is_paused_with_its_reason_and_one_note(home: Home) -> None:
     home.model.fail(401, times=20)
-    job = home.add(when="every 1 hour", name="fruit watch")
+    job = home.add(when="every 1h", name="fruit watch")
     for _ in range(12):
         await come_due(home)
     assert home.ends(job.id) == [("error", "model")] * 10
@@ -177,7 +177,7 @@ async def test_a_failing_run_by_hand_counts_but_neither_retries_nor_pauses(home:
 
 async def test_deleting_after_a_run_waits_for_a_good_one(home: Home) -> None:
     home.model.fail(401)
-    job = home.add(when="every 1 hour", delete_after_run=True)
+    job = home.add(when="every 1h", delete_after_run=True)
     await come_due(home)
     assert home.job(job.id).removed_at is None
     home.ask(run_job, JobRef(job_id=job.id))
@@ -190,8 +190,8 @@ async def test_deleting_after_a_run_waits_for_a_good_one(home: Home) -> None:
 
 async def test_one_jobs_failure_touches_no_other(home: Home) -> None:
     home.model.fail(401, match="look for trouble")
-    bad = home.add("look for trouble", when="every 1 hour", session_key="web:bad")
-    good = home.add("look for fruit", when="every 1 hour")
+    bad = home.add("look for trouble", when="every 1h", session_key="web:bad")
+    good = home.add("look for fruit", when="every 1h")
     await come_due(home)
     assert (home.ends(bad.id), home.ends(good.id)) == ([("error", "model")], [("ok", None)])
     assert home.job(good.id).consecutive_failures == 0

@@ -25,7 +25,7 @@ PROVIDER = "Incorrect API key provided: sk-secret"
 
 
 def add_isolated(home: Home, **given: Any) -> str:
-    return home.add(**({"when": "every 1 hour", "session": "isolated", "name": "fruit watch"} | given)).id
+    return home.add(**({"when": "every 1h", "session": "isolated", "name": "fruit watch"} | given)).id
 
 
 async def come_due(home: Home) -> None:

@@ -37,7 +37,7 @@ async def test_a_slot_missed_while_down_runs_once_however_many_were_missed(home:
 
 
 async def test_up_to_a_minute_late_is_on_time_and_later_is_caught_up_and_told(home: Home) -> None:
-    punctual, late = home.add(when="every 2 hours"), home.add("look late", when="in 1 hour", delete_after_run=False)
+    punctual, late = home.add(when="every 2h"), home.add("look late", when="in 1 hour", delete_after_run=False)
     home.pass_time(hours=2, seconds=50)
     await home.settle()
     assert home.only_run(punctual.id).trigger == "timer"
@@ -49,7 +49,7 @@ async def test_up_to_a_minute_late_is_on_time_and_later_is_caught_up_and_told(ho
 
 
 async def test_a_job_that_skips_what_it_missed_records_it_and_waits_for_its_next_time(home: Home) -> None:
-    job = home.add(when="every 2 hours", catch_up="skip")
+    job = home.add(when="every 2h", catch_up="skip")
     home.pass_time(hours=5)
     await home.settle()
     [run] = home.runs(job.id)
@@ -70,7 +70,7 @@ async def test_outside_its_window_a_missed_instant_does_not_run(home: Home) -> N
 
 
 async def test_consecutive_misses_are_one_row_across_several_downtimes(home: Home) -> None:
-    job = home.add(when="every 1 hour", catch_up="skip")
+    job = home.add(when="every 1h", catch_up="skip")
     for _ in range(3):
         home.pass_time(hours=2, minutes=10)
         await home.settle()
@@ -125,7 +125,7 @@ async def test_a_one_shot_missed_outside_its_window_leaves_a_visible_note_and_wa
 
 
 async def test_a_slot_that_already_ran_is_not_replayed_even_if_the_row_still_shows_it(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(hours=1, seconds=5)
     await home.settle()
     ran = home.only_run(job.id)
@@ -148,7 +148,7 @@ async def test_a_one_shot_that_already_ran_is_done_even_if_its_row_still_shows_i
 
 
 async def test_only_the_next_instant_says_what_is_due(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(hours=1, seconds=5)
     await home.settle()
     home.ask(update_job, read(UpdateJob, {"job_id": job.id, "when": "every 30 minutes"}))
@@ -165,7 +165,7 @@ async def test_only_the_next_instant_says_what_is_due(home: Home) -> None:
 
 
 async def test_a_slot_due_exactly_at_the_restart_instant_is_not_lost(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.change(job.id, next_run_at=home.now())
     await home.settle()
     assert home.ends(job.id) == [("ok", None)]
@@ -174,7 +174,7 @@ async def test_a_slot_due_exactly_at_the_restart_instant_is_not_lost(home: Home)
 async def test_a_job_that_is_enabled_again_goes_on_at_its_next_time_and_not_at_those_it_slept_through(
     home: Home,
 ) -> None:
-    job = home.add(when="every 1 hour", enabled=False)
+    job = home.add(when="every 1h", enabled=False)
     home.pass_time(hours=5, minutes=10)
     await home.settle()
     home.ask(enable_job, JobRef(job_id=job.id))
@@ -199,7 +199,7 @@ async def test_while_a_run_is_queued_its_next_instants_are_one_skipped_row_for_o
 
 async def test_a_start_is_the_first_run_the_end_may_be_the_last_and_then_the_job_is_done(home: Home) -> None:
     starts, ends = home.now() + timedelta(minutes=90), home.now() + timedelta(minutes=150)
-    job = home.add(when="every 1 hour", starts_at=starts.isoformat(), ends_at=ends.isoformat())
+    job = home.add(when="every 1h", starts_at=starts.isoformat(), ends_at=ends.isoformat())
     for _ in range(5):
         home.pass_time(minutes=30, seconds=1)
         await home.settle()
@@ -214,7 +214,7 @@ async def test_a_start_is_the_first_run_the_end_may_be_the_last_and_then_the_job
 
 
 async def test_a_job_runs_as_often_as_it_may_and_is_done_and_missed_instants_do_not_count(home: Home) -> None:
-    job = home.add(when="every 1 hour", max_runs=2)
+    job = home.add(when="every 1h", max_runs=2)
     home.pass_time(hours=3, seconds=5)
     await home.settle()
     assert home.job(job.id).next_run_at is not None
@@ -231,7 +231,7 @@ async def test_a_job_runs_as_often_as_it_may_and_is_done_and_missed_instants_do_
 
 
 async def test_reading_never_advances_or_consumes_an_overdue_slot(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(hours=1, seconds=5)
     before = home.job(job.id)
     home.ask(list_jobs, ListJobs(recent=5))
@@ -244,10 +244,10 @@ async def test_reading_never_advances_or_consumes_an_overdue_slot(home: Home) ->
 
 
 async def test_an_update_of_one_job_leaves_another_ones_due_slot(home: Home) -> None:
-    first, second = home.add(when="every 1 hour"), home.add("look again", when="every 1 hour")
+    first, second = home.add(when="every 1h"), home.add("look again", when="every 1h")
     home.pass_time(hours=1, seconds=5)
     due = home.job(second.id).next_run_at
-    home.ask(update_job, read(UpdateJob, {"job_id": first.id, "when": "every 3 hours"}))
+    home.ask(update_job, read(UpdateJob, {"job_id": first.id, "when": "every 3h"}))
     assert home.job(second.id).next_run_at == due
     await home.settle()
     assert (home.ends(first.id), home.ends(second.id)) == ([], [("ok", None)])
@@ -271,7 +271,7 @@ async def test_many_missed_jobs_start_in_bounded_numbers_and_in_their_order(make
 
 
 async def test_a_job_deleted_by_its_own_catch_up_run_stays_deleted(home: Home) -> None:
-    job = home.add(when="every 1 hour", delete_after_run=True)
+    job = home.add(when="every 1h", delete_after_run=True)
     home.pass_time(hours=2, minutes=10)
     await home.settle()
     assert [(run.trigger, run.state) for run in home.runs(job.id) if run.state != "skipped"] == [("catch_up", "ok")]

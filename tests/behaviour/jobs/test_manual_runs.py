@@ -20,7 +20,7 @@ def run_now(home: Home, job_id: str) -> Any:
 
 async def test_run_now_while_a_timer_run_is_active_is_refused_and_names_it(home: Home) -> None:
     home.model.otherwise("Fine.", hold=True)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     run = home.only_run(job.id)
@@ -39,7 +39,7 @@ async def test_run_now_while_a_timer_run_is_active_is_refused_and_names_it(home:
 
 async def test_a_slot_that_comes_due_during_a_manual_run_starts_no_second(home: Home) -> None:
     home.model.otherwise("Fine.", hold=True)
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     run_now(home, job.id)
     working = asyncio.create_task(home.work(claim=home.claim(seconds=None)))
     await home.called(1)
@@ -53,7 +53,7 @@ async def test_a_slot_that_comes_due_during_a_manual_run_starts_no_second(home: 
 
 
 async def test_a_manual_run_of_a_recurring_job_moves_neither_slot_nor_anchor_and_is_recorded(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(minutes=25)
     before = home.job(job.id)
     run = run_now(home, job.id)

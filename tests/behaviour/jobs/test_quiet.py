@@ -31,7 +31,7 @@ def owed(home: Home, seq: int) -> list[str]:
 async def test_nothing_to_report_leaves_one_status_line_that_counts_and_nothing_goes_outside(home: Home) -> None:
     send_outside(home)
     home.model.when("look for fruit", NOTHING, "")
-    job = home.add(when="every 1 hour", quiet=True)
+    job = home.add(when="every 1h", quiet=True)
     for _ in range(3):
         home.pass_time(hours=1, seconds=1)
         await home.settle()
@@ -47,7 +47,7 @@ async def test_nothing_to_report_leaves_one_status_line_that_counts_and_nothing_
 
 async def test_what_is_said_between_begins_a_new_line(home: Home) -> None:
     home.model.when("look for fruit", NOTHING, "")
-    home.add(when="every 1 hour", quiet=True)
+    home.add(when="every 1h", quiet=True)
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     await home.say("Anything?")
@@ -62,7 +62,7 @@ async def test_what_is_said_between_begins_a_new_line(home: Home) -> None:
 async def test_news_of_a_quiet_job_are_an_ordinary_answer(home: Home) -> None:
     send_outside(home)
     home.model.when("look for fruit", "There are apples.")
-    job = home.add(when="every 1 hour", quiet=True)
+    job = home.add(when="every 1h", quiet=True)
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends(job.id) == [("ok", None)]
@@ -74,7 +74,7 @@ async def test_news_of_a_quiet_job_are_an_ordinary_answer(home: Home) -> None:
 async def test_an_empty_result_is_one_status_line_too_and_the_run_says_empty(home: Home) -> None:
     send_outside(home)
     home.model.when("look for fruit", "")
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     for _ in range(2):
         home.pass_time(hours=1, seconds=1)
         await home.settle()
@@ -85,7 +85,7 @@ async def test_an_empty_result_is_one_status_line_too_and_the_run_says_empty(hom
 
 
 async def test_a_job_that_is_not_quiet_is_not_offered_the_way_to_say_nothing(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.ask(run_job, JobRef(job_id=job.id))
     await home.settle()
     assert "nothing_to_report" not in [tool.name for tool in home.model.infos[-1].function_tools]
@@ -97,7 +97,7 @@ async def test_a_tool_failure_hidden_behind_silence_stays_an_error(home: Home) -
 
     home.tools = [Tool(name="market", description="", parameters={"type": "object"}, run=broken)]
     home.model.when("look for fruit", tool_call("market"), NOTHING, "")
-    job = home.add(when="every 1 hour", quiet=True)
+    job = home.add(when="every 1h", quiet=True)
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends(job.id) == [("error", "tool")]
@@ -117,7 +117,7 @@ async def test_a_tool_that_failed_and_then_worked_leaves_silence_as_it_is(home: 
 
     home.tools = [Tool(name="market", description="", parameters={"type": "object"}, run=shaky)]
     home.model.when("look for fruit", tool_call("market"), tool_call("market"), NOTHING, "")
-    job = home.add(when="every 1 hour", quiet=True)
+    job = home.add(when="every 1h", quiet=True)
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends(job.id) == [("ok", "quiet")]
@@ -138,7 +138,7 @@ async def test_a_tool_that_worked_and_then_failed_stays_an_error_for_the_worker_
     home.model.reply(tool_call("market"))
     home.model.reply(tool_call("market"))
     home.model.reply("nobody hears this", hold=True)
-    job = home.add(when="every 1 hour", quiet=True)
+    job = home.add(when="every 1h", quiet=True)
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     claim = home.claim()

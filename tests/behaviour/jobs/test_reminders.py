@@ -74,7 +74,7 @@ async def test_the_next_turn_sees_a_reminder_in_its_history(home: Home) -> None:
 
 
 async def test_a_one_shot_reminder_is_done_and_a_repeating_one_goes_on(home: Home) -> None:
-    once, often = add_reminder(home), add_reminder(home, when="every 1 hour", dedupe_key="b")
+    once, often = add_reminder(home), add_reminder(home, when="every 1h", dedupe_key="b")
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert (home.job(once).status, home.job(often).status) == ("done", "active")
@@ -92,7 +92,7 @@ async def test_a_reminder_run_by_hand_is_the_same_and_moves_nothing(home: Home) 
 
 
 async def test_a_late_reminder_is_told_once(home: Home) -> None:
-    job_id = add_reminder(home, when="every 1 hour")
+    job_id = add_reminder(home, when="every 1h")
     home.pass_time(hours=5, minutes=2)
     await home.settle()
     assert [message.text for message in home.shown()] == ["Drink some water."]

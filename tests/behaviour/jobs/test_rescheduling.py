@@ -25,14 +25,14 @@ def change(home: Home, job_id: str, **given: Any) -> None:
 
 async def waiting(home: Home, **given: Any) -> Job:
     """Add a job and let its first run wait in the lane."""
-    job = home.add(**({"when": "every 1 hour"} | given))
+    job = home.add(**({"when": "every 1h"} | given))
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     assert home.ends(job.id) == [("queued", None)]
     return home.job(job.id)
 
 
-@pytest.mark.parametrize("when", ["in 1 hour", "every 1 hour"])
+@pytest.mark.parametrize("when", ["in 1 hour", "every 1h"])
 async def test_another_time_withdraws_the_waiting_run_of_the_old_one(home: Home, when: str) -> None:
     job = await waiting(home, when=when)
     change(home, job.id, when="in 5 hours")
@@ -54,7 +54,7 @@ async def test_another_start_withdraws_it_as_well(home: Home) -> None:
 
 @pytest.mark.parametrize(
     "edit",
-    [{"name": "other"}, {"message": "look for pears"}, {"max_runs": 5}, {"quiet": True}, {"when": "every 1 hour"}],
+    [{"name": "other"}, {"message": "look for pears"}, {"max_runs": 5}, {"quiet": True}, {"when": "every 1h"}],
 )
 async def test_any_other_edit_keeps_the_waiting_run(home: Home, edit: dict[str, Any]) -> None:
     job = await waiting(home)
@@ -64,7 +64,7 @@ async def test_any_other_edit_keeps_the_waiting_run(home: Home, edit: dict[str, 
 
 
 async def test_a_run_asked_for_by_hand_waits_on_when_the_schedule_changes(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.ask(run_job, JobRef(job_id=job.id))
     change(home, job.id, when="every day at 9")
     await home.settle()
@@ -88,7 +88,7 @@ async def test_another_time_withdraws_a_waiting_retry(home: Home) -> None:
     assert [(run.trigger, run.state) for run in home.runs(job.id)] == [("timer", "error"), ("retry", "ok")]
 
 
-@pytest.mark.parametrize("when", ["in 1 hour", "every 1 hour"])
+@pytest.mark.parametrize("when", ["in 1 hour", "every 1h"])
 async def test_taking_back_another_time_lets_the_withdrawn_run_fire_after_all(home: Home, when: str) -> None:
     job = await waiting(home, when=when, max_runs=1)
     change(home, job.id, when="in 2 hours")
@@ -111,7 +111,7 @@ async def test_taking_back_another_time_withdraws_the_waiting_run_of_that_one(ho
 
 async def test_of_an_edit_and_an_opening_at_once_either_the_run_opens_or_it_is_withdrawn(home: Home) -> None:
     # Each in a lane of its own, so that workers open them while their schedules change.
-    jobs = [home.add(when="every 1 hour", session="isolated", write_back="none") for _ in range(12)]
+    jobs = [home.add(when="every 1h", session="isolated", write_back="none") for _ in range(12)]
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     runner = home.runner()
@@ -133,7 +133,7 @@ async def test_of_an_edit_and_an_opening_at_once_either_the_run_opens_or_it_is_w
 
 async def test_a_withdrawn_run_uses_up_nothing_of_max_runs_so_the_job_can_be_rescheduled(home: Home) -> None:
     job = await waiting(home, max_runs=1)
-    change(home, job.id, when="every 2 hours")
+    change(home, job.id, when="every 2h")
     assert home.job(job.id).next_run_at is not None
     home.pass_time(hours=2, seconds=1)
     await home.settle()

@@ -25,7 +25,7 @@ def spoil(home: Home, job_id: str, cron: str = "not a cron") -> None:
 
 
 async def test_a_bad_expression_or_zone_hurts_its_own_job_only(home: Home) -> None:
-    bad, worse, good = (home.add(f"look {n}", when="every 1 hour") for n in range(3))
+    bad, worse, good = (home.add(f"look {n}", when="every 1h") for n in range(3))
     spoil(home, bad.id)
     home.change(worse.id, tz="Mars/Olympus")
     home.pass_time(hours=1, seconds=1)
@@ -40,14 +40,14 @@ async def test_a_bad_expression_or_zone_hurts_its_own_job_only(home: Home) -> No
     # A list shows them beside all others, and says what is wrong.
     words = {job.id: job.words for job in home.ask(list_jobs, ListJobs(recent=3)).items}
     assert words[bad.id].startswith("A schedule that cannot be read: ")
-    assert words[good.id] == "Every hour (UTC)"
+    assert words[good.id].startswith("Every hour")
     assert "Mars/Olympus" in (home.job(worse.id).last_error or "")
     with pytest.raises(Invalid, match="Mars/Olympus"):
         home.ask(run_job, JobRef(job_id=worse.id))
 
 
 async def test_three_schedule_errors_in_a_row_pause_the_job_and_tell_its_owner_once(home: Home) -> None:
-    job = home.add(when="every 1 hour", name="fruit watch")
+    job = home.add(when="every 1h", name="fruit watch")
     spoil(home, job.id)
     home.pass_time(hours=1, seconds=1)
     for _ in range(5):
@@ -61,7 +61,7 @@ async def test_three_schedule_errors_in_a_row_pause_the_job_and_tell_its_owner_o
 
 
 async def test_one_success_resets_the_count_of_schedule_errors(home: Home) -> None:
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     spoil(home, job.id)
     home.pass_time(hours=1, seconds=1)
     for _ in range(2):
@@ -79,7 +79,7 @@ async def test_one_success_resets_the_count_of_schedule_errors(home: Home) -> No
 
 
 async def test_a_disabled_job_with_a_bad_schedule_is_left_alone(home: Home) -> None:
-    job = home.add(when="every 1 hour", enabled=False)
+    job = home.add(when="every 1h", enabled=False)
     spoil(home, job.id)
     before = home.job(job.id)
     home.pass_time(hours=5)
@@ -88,14 +88,14 @@ async def test_a_disabled_job_with_a_bad_schedule_is_left_alone(home: Home) -> N
     assert home.job(job.id) == after_shift
     assert (home.runs(job.id), before.enabled) == ([], False)
     # Mending it needs no more than another schedule.
-    home.ask(update_job, read(UpdateJob, {"job_id": job.id, "when": "every 1 hour", "enabled": True}))
+    home.ask(update_job, read(UpdateJob, {"job_id": job.id, "when": "every 1h", "enabled": True}))
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     assert home.ends(job.id) == [("ok", None)]
 
 
 async def test_one_bad_job_among_500_takes_no_neighbour_along(home: Home) -> None:
-    bad = home.add("look for trouble", when="every 1 hour")
+    bad = home.add("look for trouble", when="every 1h")
     [row] = home.ledger.write(lambda tx: tx.rows(sa.select(t.job).where(t.job.c.id == bad.id)))
     same = {name: value for name, value in row._mapping.items() if name not in ("n", "payload_kind")}
     others = [same | {"id": f"job_{n}", "payload_kind": "reminder", "message": str(n)} for n in range(499)]
@@ -116,7 +116,7 @@ async def test_a_job_that_makes_the_tick_itself_fail_is_found_by_halving_and_the
     names = ["poison" if (where == "first") == (n == 0) and n in (0, 19) else f"water {n}" for n in range(20)]
     assert names.count("poison") == 1
     added = {
-        name: home.add(message=None, payload=REMINDER | {"message": name}, when="every 1 hour", name=name).id
+        name: home.add(message=None, payload=REMINDER | {"message": name}, when="every 1h", name=name).id
         for name in names
     }
 

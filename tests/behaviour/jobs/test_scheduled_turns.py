@@ -38,7 +38,7 @@ def said(home: Home, nth: int = -1) -> list[str]:
 async def test_a_scheduled_turn_sees_the_whole_conversation_and_what_is_remembered(home: Home) -> None:
     home.ask(add_memory, AddMemory(text="The user eats fruit at noon."))
     await home.say("I like apples")
-    home.add(TASK, when="every 1 hour")
+    home.add(TASK, when="every 1h")
     await come_due(home)
     assert said(home) == ["I like apples", "You said: I like apples"]
     assert "The user eats fruit at noon." in home.call()[0].text
@@ -47,7 +47,7 @@ async def test_a_scheduled_turn_sees_the_whole_conversation_and_what_is_remember
 async def test_since_last_shows_only_what_was_said_since_the_jobs_last_run(home: Home) -> None:
     home.model.when(TASK, "Apples.")
     payload = {"kind": "agent_turn", "message": TASK, "context": "since_last"}
-    home.add(message=None, payload=payload, when="every 1 hour")
+    home.add(message=None, payload=payload, when="every 1h")
     await home.say("I like apples")
     await come_due(home)
     assert said(home) == ["I like apples", "You said: I like apples"]
@@ -59,7 +59,7 @@ async def test_since_last_shows_only_what_was_said_since_the_jobs_last_run(home:
 async def test_no_context_shows_nothing_but_the_task_and_what_is_remembered(home: Home) -> None:
     home.ask(add_memory, AddMemory(text="The user eats fruit at noon."))
     await home.say("I like apples")
-    home.add(message=None, payload={"kind": "agent_turn", "message": TASK, "context": "none"}, when="every 1 hour")
+    home.add(message=None, payload={"kind": "agent_turn", "message": TASK, "context": "none"}, when="every 1h")
     await come_due(home)
     assert said(home) == []
     assert "The user eats fruit at noon." in home.call()[0].text
@@ -69,7 +69,7 @@ async def test_no_context_shows_nothing_but_the_task_and_what_is_remembered(home
 async def test_the_prompt_knows_job_instant_trigger_and_last_outcome_and_lives_in_the_record_only(home: Home) -> None:
     home.model.fail(401)
     home.model.otherwise("Fine.")
-    job = home.add(TASK, name="fruit watch", when="every 1 hour")
+    job = home.add(TASK, name="fruit watch", when="every 1h")
     await come_due(home)
     await come_due(home)
     first, second = home.runs(job.id)
@@ -99,7 +99,7 @@ async def test_the_prompt_knows_job_instant_trigger_and_last_outcome_and_lives_i
 
 async def test_exactly_one_result_stands_in_the_bound_session_with_its_provenance(home: Home) -> None:
     home.model.when(TASK, "There are apples.")
-    job = home.add(TASK, name="fruit watch", when="every 1 hour")
+    job = home.add(TASK, name="fruit watch", when="every 1h")
     await come_due(home)
     run = home.only_run(job.id)
     opening, closing = home.shown()
@@ -120,11 +120,11 @@ async def test_exactly_one_result_stands_in_the_bound_session_with_its_provenanc
 async def test_a_scheduled_turn_adds_no_jobs_unless_its_own_says_so(home: Home) -> None:
     add = tool_call("schedule_task", {"action": "add", "when": "in 5 minutes", "message": "again", "name": "more"})
     home.model.when(TASK, add, "Done.")
-    home.add(TASK, when="every 1 hour", name="strict")
+    home.add(TASK, when="every 1h", name="strict")
     await come_due(home)
     assert "A turn that no person opened adds no automations" in home.call()[-1].text
     assert [job.name for job in home.ask(list_jobs, ListJobs()).items] == ["strict"]
-    free = home.add("go for fruit", when="every 1 hour", name="free", may_schedule=True)
+    free = home.add("go for fruit", when="every 1h", name="free", may_schedule=True)
     home.model.when("go for fruit", add, "Done.")
     home.ask(run_job, JobRef(job_id=free.id))
     await home.settle()
@@ -134,11 +134,11 @@ async def test_a_scheduled_turn_adds_no_jobs_unless_its_own_says_so(home: Home) 
 async def test_a_scheduled_turn_updates_its_own_job_without_naming_it_and_no_other(home: Home) -> None:
     home.model.when(
         TASK,
-        tool_call("schedule_task", {"action": "update", "when": "every 3 hours"}),
+        tool_call("schedule_task", {"action": "update", "when": "every 3h"}),
         tool_call("schedule_task", {"action": "disable", "job_id": "other"}),
         "Less often now.",
     )
-    job = home.add(TASK, when="every 1 hour")
+    job = home.add(TASK, when="every 1h")
     other = home.add("something else", name="other", when="every 1 day")
     await come_due(home)
     assert home.shown()[-1].text == "Less often now."
@@ -151,7 +151,7 @@ async def test_a_scheduled_turn_updates_its_own_job_without_naming_it_and_no_oth
 
 async def test_a_scheduled_turn_that_removes_its_own_job_still_gives_its_answer(home: Home) -> None:
     home.model.when(TASK, tool_call("schedule_task", {"action": "remove"}), "That was the last time.")
-    job = home.add(TASK, when="every 1 hour")
+    job = home.add(TASK, when="every 1h")
     await come_due(home)
     assert home.shown()[-1].text == "That was the last time."
     assert home.ends(job.id) == [("ok", None)]
@@ -165,7 +165,7 @@ async def test_a_jobs_model_and_sender_are_those_of_its_turn_and_the_sessions_st
     other = scripted_model(["From another model."])
     home.models = Models(extra={"scripted": home.model, "other": other})
     payload = {"kind": "agent_turn", "message": TASK, "model": "other", "thinking": "low"}
-    home.add(message=None, payload=payload, when="every 1 hour", sender_id="anna")
+    home.add(message=None, payload=payload, when="every 1h", sender_id="anna")
     await come_due(home)
     turn = home.ledger.turn()
     assert (turn.model, turn.thinking, turn.sender_id) == ("other", "low", "anna")
@@ -175,7 +175,7 @@ async def test_a_jobs_model_and_sender_are_those_of_its_turn_and_the_sessions_st
 
 async def test_an_answer_is_one_model_call_and_no_second_model_judges_it(home: Home) -> None:
     home.model.when(TASK, "Nothing much, but you asked.")
-    home.add(TASK, when="every 1 hour")
+    home.add(TASK, when="every 1h")
     await come_due(home)
     assert len(home.model.seen) == 1
     assert home.shown()[-1].text == "Nothing much, but you asked."

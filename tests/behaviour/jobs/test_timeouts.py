@@ -23,7 +23,7 @@ def add_timed(home: Home, seconds: float | None = LIMIT, **given: Any) -> str:
     payload = {"kind": "agent_turn", "message": "look for fruit"}
     if seconds is not None:
         payload |= {"timeout_seconds": seconds}  # type: ignore[dict-item]
-    return home.add(message=None, payload=payload, **({"when": "every 1 hour"} | given)).id
+    return home.add(message=None, payload=payload, **({"when": "every 1h"} | given)).id
 
 
 async def come_due(home: Home, **length: float) -> None:

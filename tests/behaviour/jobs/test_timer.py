@@ -162,7 +162,7 @@ async def test_a_clock_that_jumps_forward_is_noticed_within_a_minute_and_believe
 
 
 async def test_a_clock_that_jumps_back_fires_nothing_twice(here: Home) -> None:
-    job = here.add(when="every 1 hour")
+    job = here.add(when="every 1h")
     here.pass_time(hours=1, seconds=1)
     await here.settle()
     here.fake.jump(timedelta(hours=-1))
@@ -174,7 +174,7 @@ async def test_a_clock_that_jumps_back_fires_nothing_twice(here: Home) -> None:
 
 
 async def test_a_pause_with_an_end_wakes_by_itself_and_goes_on_at_the_next_instant(here: Home) -> None:
-    job = here.add(when="every 1 hour")
+    job = here.add(when="every 1h")
     until = here.now() + timedelta(hours=3, minutes=30)
     here.ask(disable_job, DisableJob(job_id=job.id, reason="holidays", until=until.isoformat()))
     assert "It is paused: holidays. It goes on again from" in here.ask(why_job, WhyJob(job_id=job.id)).answer
@@ -199,7 +199,7 @@ async def test_a_one_shot_whose_time_passed_in_its_pause_is_done_and_says_so(her
 
 
 async def test_starting_on_an_unchanged_store_rewrites_nothing(home: Home) -> None:
-    home.add(when="every 1 hour")
+    home.add(when="every 1h")
     home.add("look once", when="in 1 day")
     home.add("look never", when="in 1 day", enabled=False)
 

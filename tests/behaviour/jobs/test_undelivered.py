@@ -17,7 +17,7 @@ async def test_a_failed_send_leaves_the_conversation_whole_and_the_run_ok_with_i
     session = home.ledger.session()
     home.ledger.write(lambda tx: sessions.set_addresses(tx, session.id, [CHAT, OUTSIDE]))
     home.model.when("look for fruit", "There are apples.")
-    job = home.add(when="every 1 hour")
+    job = home.add(when="every 1h")
     home.pass_time(hours=1, seconds=1)
     await home.settle()
     channel = RecordingChannel()

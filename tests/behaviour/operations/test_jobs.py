@@ -164,8 +164,8 @@ def test_a_proposed_id_is_taken_if_it_is_free(world: World) -> None:
 
 
 def test_adding_with_a_known_dedupe_key_changes_that_job_instead(world: World) -> None:
-    first = add(world, dedupe_key="fruit", when="every 2 hours", description="kept")
-    again = add(world, dedupe_key="fruit", when="every 3 hours", message="look for pears")
+    first = add(world, dedupe_key="fruit", when="every 2h", description="kept")
+    again = add(world, dedupe_key="fruit", when="every 3h", message="look for pears")
     assert (again.id, again.deduped, first.deduped) == (first.id, True, False)
     assert again.plain()["deduped"] is True
     assert (again.payload.message, again.description, again.revision) == ("look for pears", "kept", 2)
@@ -174,8 +174,8 @@ def test_adding_with_a_known_dedupe_key_changes_that_job_instead(world: World) -
 
 
 def test_the_same_interval_said_again_keeps_its_phase(world: World) -> None:
-    first = add(world, dedupe_key="fruit", when="every 2 hours")
-    again = add(world, dedupe_key="fruit", when="every 2 hours")
+    first = add(world, dedupe_key="fruit", when="every 2h")
+    again = add(world, dedupe_key="fruit", when="every 2h")
     assert (again.revision, again.state.next_run_at) == (1, first.state.next_run_at)
 
 
@@ -264,7 +264,7 @@ def test_recent_runs_come_newest_first_as_every_list_of_runs(world: World) -> No
 
 
 def test_an_interval_fires_first_when_it_is_over_never_at_once(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     assert at(job.next[0]) - world.now() > timedelta(hours=1, minutes=59)
 
 
@@ -389,7 +389,7 @@ def test_what_is_given_at_add_only_is_read_only_later(world: World) -> None:
 
 
 def test_an_edit_of_the_schedule_counts_from_now(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     changed = patch(world, job, when="every 30 minutes")
     assert at(changed.state.next_run_at) - world.now() <= timedelta(minutes=30)
     assert changed.words == "Every 30 minutes (Europe/Berlin)"
@@ -442,7 +442,7 @@ def test_disabling_withdraws_the_queued_run(world: World) -> None:
 
 
 def test_enabling_goes_on_at_the_next_time_from_now(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     world.ask(disable_job, DisableJob(job_id=job.id))
     again = world.ask(enable_job, JobRef(job_id=job.id))
     assert again.status == "active"
@@ -464,7 +464,7 @@ def test_a_one_shot_whose_time_has_passed_cannot_be_enabled(world: World) -> Non
 
 
 def test_a_skipped_time_is_a_run_on_record_and_the_one_after_is_next(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     skipped = world.ask(skip_job, SkipJob(job_id=job.id))
     assert skipped.next[:2] == job.next[1:]
     [run] = runs_of(world, job)
@@ -472,7 +472,7 @@ def test_a_skipped_time_is_a_run_on_record_and_the_one_after_is_next(world: Worl
 
 
 def test_consecutive_skips_are_one_row(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     world.ask(skip_job, SkipJob(job_id=job.id, count=2))
     world.ask(skip_job, SkipJob(job_id=job.id))
     [run] = runs_of(world, job)
@@ -490,7 +490,7 @@ def test_a_one_shot_that_is_skipped_is_done_and_undo_brings_it_back(world: World
 
 
 def test_what_was_left_out_stays_so_over_a_pause(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     skipped = world.ask(skip_job, SkipJob(job_id=job.id, count=2))
     world.ask(disable_job, DisableJob(job_id=job.id))
     assert world.ask(enable_job, JobRef(job_id=job.id)).next == skipped.next
@@ -503,7 +503,7 @@ def test_what_was_left_out_stays_so_over_a_pause(world: World) -> None:
 def test_a_new_schedule_forgets_what_was_left_out_of_the_old_one(world: World) -> None:
     job = add(world, when="every day at 9")
     world.ask(skip_job, SkipJob(job_id=job.id, count=2))
-    changed = patch(world, job, when="every hour")
+    changed = patch(world, job, when="every 1h")
     assert at(changed.next[0]) - world.now() <= timedelta(hours=1)
     assert runs_of(world, job) == []
 
@@ -516,7 +516,7 @@ def test_going_on_with_a_one_shot_that_was_left_out_lets_it_fire_after_all(world
 
 
 def test_undoing_the_second_skip_leaves_the_first(world: World) -> None:
-    job = add(world, when="every 2 hours")
+    job = add(world, when="every 2h")
     world.ask(skip_job, SkipJob(job_id=job.id))
     second = world.ask(skip_job, SkipJob(job_id=job.id, count=2))
     back = world.ask(undo_job, UndoJob(job_id=job.id, revision=second.revision))
@@ -561,7 +561,7 @@ def test_undo_of_an_add_removes_and_is_itself_not_undone(world: World) -> None:
 
 
 def test_undo_of_an_update_gives_all_of_it_back(world: World) -> None:
-    job = add(world, when="every 2 hours", description="old", payload={"model": "gpt"}, ends_at="in 3 days")
+    job = add(world, when="every 2h", description="old", payload={"model": "gpt"}, ends_at="in 3 days")
     changed = patch(world, job, when="every day at 9", description="new", payload={"model": "other"}, ends_at=None)
     back = world.ask(undo_job, UndoJob(job_id=job.id, revision=changed.revision))
     same = set(job.plain()) - {"revision", "updated_at"}

@@ -43,7 +43,7 @@ def test_of_many_run_nows_one_runs(world: World) -> None:
 
 def test_one_dedupe_key_makes_one_job_however_many_add_it(world: World) -> None:
     session(world)
-    ask = read(AddJob, {"session_key": "web:abc", "when": "every 2 hours", "message": "x", "dedupe_key": "k"})
+    ask = read(AddJob, {"session_key": "web:abc", "when": "every 2h", "message": "x", "dedupe_key": "k"})
     assert all_at_once(lambda _: world.ask(add_job, ask)) == ["done"] * AT_ONCE
     assert len(world.ask(list_jobs, ListJobs()).items) == 1
 
@@ -65,7 +65,7 @@ def test_many_first_messages_make_one_session(world: World) -> None:
 
 def test_a_session_is_never_deleted_under_a_job_that_is_being_added(world: World) -> None:
     session(world)
-    ask = read(AddJob, {"session_key": "web:abc", "when": "every 2 hours", "message": "x"})
+    ask = read(AddJob, {"session_key": "web:abc", "when": "every 2h", "message": "x"})
 
     def act(n: int) -> object:
         if n == AT_ONCE // 2:

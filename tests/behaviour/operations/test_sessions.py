@@ -153,7 +153,7 @@ def test_a_session_answers_to_itself_its_users_webhooks_and_nothing_else(world: 
 # deleting
 
 
-JOB = {"when": "every 2 hours", "message": "look for fruit"}
+JOB = {"when": "every 2h", "message": "look for fruit"}
 
 
 def delete(world: World, **given: Any) -> dict[str, Any]:

@@ -52,7 +52,10 @@ def test_an_add_is_answered_with_the_sentence_id_zone_and_next_three_times(sunda
     ("when", "words"),
     [
         ("in 2 minutes", "once on Sun 15 Nov 2026 at 21:02 Europe/Berlin. Next: Sun 15 Nov 21:02. To undo"),
-        ("every 2 hours", "every 2 hours (Europe/Berlin). Next: Sun 15 Nov 23:00, Mon 16 Nov 01:00, Mon 16 Nov 03:00."),
+        (
+            "every 2 hours",
+            "every 2 hours on the hour (Europe/Berlin). Next: Sun 15 Nov 23:00, Mon 16 Nov 01:00, Mon 16",
+        ),
         ("every monday at 9", "Mondays at 09:00 Europe/Berlin. Next: Mon 16 Nov 09:00, Mon 23 Nov 09:00, Mon 30 Nov"),
         ("2027-01-01T10:00", "once on Fri 1 Jan 2027 at 10:00 Europe/Berlin. Next: Fri 1 Jan 2027 10:00."),
         ("0 9 * * * Asia/Tokyo", "every day at 09:00 Asia/Tokyo. Next: Mon 16 Nov 09:00,"),

@@ -6,7 +6,7 @@ from support.site import Site
 
 async def test_a_known_dedupe_key_answers_200_and_says_so(site: Site) -> None:
     session(site.world)
-    body = {"session_key": "web:abc", "when": "every 2 hours", "message": "look", "dedupe_key": "fruit"}
+    body = {"session_key": "web:abc", "when": "every 2h", "message": "look", "dedupe_key": "fruit"}
     first = await site.owner.post("/api/jobs", json=body)
     again = await site.owner.post("/api/jobs", json=body | {"message": "look again"})
     assert (first.status_code, again.status_code) == (201, 200)

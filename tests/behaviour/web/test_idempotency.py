@@ -13,7 +13,7 @@ from support.site import Site, field_codes, problem
 from support.worlds import World
 
 KEY = {"Idempotency-Key": "k-1"}
-PLAIN = {"session_key": "web:abc", "when": "every 2 hours", "message": "look"}
+PLAIN = {"session_key": "web:abc", "when": "every 2h", "message": "look"}
 
 
 async def test_a_repeat_gets_the_first_answer_and_changes_nothing(site: Site) -> None:

@@ -12,7 +12,7 @@ from support.asking import add, session
 from support.site import BASE, OWNER_TOKEN, Site, field_codes, problem
 
 JSON = {"Content-Type": "application/json"}
-PLAIN = {"session_key": "web:abc", "when": "every 2 hours", "message": "look"}
+PLAIN = {"session_key": "web:abc", "when": "every 2h", "message": "look"}
 
 
 async def test_a_body_that_is_not_json_is_malformed_and_told_where(site: Site) -> None:
@@ -89,7 +89,7 @@ WRONG_JOBS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"when": None, "schedule": None}, {"when": "missing"}),
     ({"message": None}, {"message": "missing"}),
     ({"when": "soonish"}, {"when": "schedule_unreadable"}),
-    ({"when": "every 2 hours", "schedule": {"kind": "cron", "cron": "0 9 * * *"}}, {"schedule": "schedule_twice"}),
+    ({"when": "every 2h", "schedule": {"kind": "cron", "cron": "0 9 * * *"}}, {"schedule": "schedule_twice"}),
     ({"when": "2001-01-01T00:00Z"}, {"when": "schedule_in_past"}),
     ({"when": None, "schedule": {"kind": "cron", "cron": "0 0 30 2 *"}}, {"schedule.cron": "schedule_never_fires"}),
     ({"timezone": "Mars/Olympus"}, {"timezone": "unknown_timezone"}),
@@ -190,7 +190,7 @@ async def test_the_same_word_twice_in_a_query_is_refused(site: Site) -> None:
 
 async def test_nul_and_half_characters_are_taken_out_where_text_enters(site: Site) -> None:
     session(site.world)
-    body = b'{"session_key": "web:abc", "when": "every 2 hours", "message": "a\\u0000b\\ud800c", "name": "\\udfffn"}'
+    body = b'{"session_key": "web:abc", "when": "every 2h", "message": "a\\u0000b\\ud800c", "name": "\\udfffn"}'
     response = await site.owner.post("/api/jobs", content=body, headers=JSON)
     assert response.status_code == 201, response.text
     assert (response.json()["payload"]["message"], response.json()["name"]) == ("abc", "n")

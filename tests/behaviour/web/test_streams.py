@@ -55,7 +55,7 @@ class Studio:
         return listener
 
     async def add_job(self, key: str = "web:abc") -> str:
-        body = {"session_key": key, "when": "every 2 hours", "message": "look"}
+        body = {"session_key": key, "when": "every 2h", "message": "look"}
         return (await self.site.owner.post("/api/jobs", json=body)).json()["id"]
 
     async def say(self, *texts: str, key: str = "web:abc") -> None:

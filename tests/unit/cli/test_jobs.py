@@ -268,7 +268,7 @@ def test_the_list_fits_into_eighty_columns_with_the_zone_beside_each_time(
 
 
 def test_the_list_shows_a_zone_once_a_job(homing: Homing) -> None:
-    homing("cron", "add", "every 2 hours", "x")
+    homing("cron", "add", "every 2h", "x")
     assert homing("cron", "list").out.count("Europe/Berlin") == 1
 
 

@@ -33,9 +33,9 @@ def test_json_stays_json_and_says_the_same() -> None:
 
 
 def test_no_command_passes_an_escape_on(homing: Homing, server: str) -> None:
-    made = homing("cron", "add", "every 2 hours", EVIL, "-m", EVIL, "--name", EVIL, "--json")
+    made = homing("cron", "add", "every 2h", EVIL, "-m", EVIL, "--name", EVIL, "--json")
     if made.code:
-        made = homing("cron", "add", "every 2 hours", "-m", EVIL, "--name", "evil", "--json")
+        made = homing("cron", "add", "every 2h", "-m", EVIL, "--name", "evil", "--json")
     job = made.object
     assert homing("memories", "add", EVIL).code == 0
     assert homing("hooks", "add", "-s", "cli:main", "--name", "evil").code in (0, 2)

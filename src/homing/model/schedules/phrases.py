@@ -40,6 +40,7 @@ _AMBIGUOUS = {
 }  # fmt: skip
 _CLAUSE = re.compile(r",? \b(until|till|starting|beginning|from(?! now))\b(?: from| on)? ")
 _UNITS = {"every second": "s", "every minute": "m", "every hour": "h", "hourly": "h"}
+_FULL_HOURS = re.compile(rf"every hour|hourly|every (?:\d{{1,4}}|{'|'.join(NUMBERS)}) hours?")
 _RELATIVE = re.compile(r"\b(before|after|unless)\b")
 _VOCABULARY = sorted(
     {word for example in EXAMPLES for word in example.lower().split() if word.isalpha()}
@@ -175,9 +176,24 @@ def _repeating(said: str, *, now: datetime, tz: str) -> Reading | None:
         ms = read_length(said.removeprefix("every "))
     if ms is not None:
         every_ms = checked_length(ms, field="when", shown=f"'{said}'")
-        return Reading(schedule=Every(every_ms=every_ms, anchor=whole_ms(now), tz=tz))
+        return _full_hours(every_ms, now=now, tz=tz) if _FULL_HOURS.fullmatch(said) else _elapsed(every_ms, now, tz)
     repeat = read_repeat(said)
     return Reading(schedule=every_nth(Cron(cron=repeat.cron, tz=tz), repeat.interval, now=now)) if repeat else None
+
+
+def _elapsed(every_ms: int, now: datetime, tz: str) -> Reading:
+    return Reading(schedule=Every(every_ms=every_ms, anchor=whole_ms(now), tz=tz))
+
+
+def _full_hours(every_ms: int, *, now: datetime, tz: str) -> Reading:
+    # Who says "hours" means the clock's; who wants to count from this moment says "2h".
+    wall = zones.wall_of(now, zones.zone(tz))
+    since = wall - wall.replace(minute=0, second=0, microsecond=0)
+    if not since:
+        return _elapsed(every_ms, now, tz)
+    hours = every_ms // MS["h"]
+    note = f"It runs on the full hour. To count from this minute on, say 'every {hours}h'."
+    return Reading(schedule=Every(every_ms=every_ms, anchor=now.astimezone(UTC) - since, tz=tz), warnings=[note])
 
 
 def _starting(reading: Reading, point: Point, text: str, now: datetime) -> Reading:
@@ -199,7 +215,7 @@ def _starting(reading: Reading, point: Point, text: str, now: datetime) -> Readi
     if isinstance(schedule, Cron) and previous_before(plain, starts_at + SECOND) != starts_at:
         warnings.append(f"The first run is on {moment(starts_at, schedule.tz)}, which is not one of its usual times.")
     if isinstance(schedule, Every):
-        schedule = Every(every_ms=schedule.every_ms, anchor=starts_at, tz=schedule.tz)
+        schedule, warnings = Every(every_ms=schedule.every_ms, anchor=starts_at, tz=schedule.tz), []
     elif isinstance(schedule, Cron):
         schedule = every_nth(schedule, schedule.interval, now=now, anchor=starts_at)
     return Reading(schedule=schedule, starts_at=starts_at, ends_at=reading.ends_at, warnings=warnings)

@@ -23,11 +23,17 @@ def words(schedule: Schedule) -> str:
         case At():
             return f"Once on {moment(schedule.at, schedule.tz)}"
         case Every():
-            return f"Every {interval(schedule.every_ms)} ({schedule.tz})"
+            return f"Every {interval(schedule.every_ms)}{_on_the_hour(schedule)} ({schedule.tz})"
         case Cron():
             text = _cron(parse(schedule.cron), schedule.interval)
             # A zone belongs to a time of day; behind anything else it stands in brackets.
             return f"{text} {schedule.tz}" if ":" in text.rpartition(" ")[2] else f"{text} ({schedule.tz})"
+
+
+def _on_the_hour(schedule: Every) -> str:
+    local = schedule.anchor.astimezone(zones.zone(schedule.tz))
+    hours = schedule.every_ms % 3_600_000 == 0 and schedule.every_ms < 86_400_000
+    return " on the hour" if hours and (local.minute, local.second, local.microsecond) == (0, 0, 0) else ""
 
 
 def moment(instant: datetime, tz: str) -> str:

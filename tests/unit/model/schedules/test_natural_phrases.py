@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from homing.model.errors import Invalid
 from homing.model.hours import NamedHours
-from homing.model.schedules import At, read_when, words
+from homing.model.schedules import At, Every, next_after, read_when, words
 from homing.model.schedules.refusals import EXAMPLES
 from support.phrases import ONCE, REFUSED, REFUSED_WHOLE, REPEATING
 
@@ -59,6 +59,14 @@ def test_the_examples_are_those_nearest_to_what_was_written(phrase: str, near: s
     with pytest.raises(Invalid) as refused:
         read(phrase)
     assert near in refused.value.detail
+
+
+def test_every_n_hours_is_on_the_full_hour_and_says_how_to_count_from_now():
+    reading = read("every 2 hours")
+    assert next_after(reading.schedule, NOW) == datetime(2026, 11, 15, 22, tzinfo=BERLIN)
+    assert reading.warnings == ["It runs on the full hour. To count from this minute on, say 'every 2h'."]
+    assert read("every 2h").schedule == Every(every_ms=7_200_000, anchor=NOW, tz="Europe/Berlin")
+    assert read("every 2 hours starting tomorrow at 9:30").warnings == []
 
 
 def test_named_hours_are_those_of_the_house():

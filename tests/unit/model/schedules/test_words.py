@@ -66,8 +66,8 @@ def test_a_cron_expression_in_words(cron: str, expected: str):
     ("every_ms", "expected"),
     [
         (5_400_000, "Every 90 minutes (Europe/Berlin)"),
-        (7_200_000, "Every 2 hours (Europe/Berlin)"),
-        (3_600_000, "Every hour (Europe/Berlin)"),
+        (7_200_000, "Every 2 hours on the hour (Europe/Berlin)"),
+        (3_600_000, "Every hour on the hour (Europe/Berlin)"),
         (86_400_000, "Every 24 hours (Europe/Berlin)"),
         (1_209_600_000, "Every 2 weeks (Europe/Berlin)"),
         (1000, "Every second (Europe/Berlin)"),
@@ -82,3 +82,8 @@ def test_an_interval_in_words(every_ms: int, expected: str):
 def test_an_instant_in_words_is_told_on_the_clock_of_its_zone():
     at = At(at=datetime(2026, 11, 16, 8, 0, tzinfo=UTC), tz="Europe/Berlin")
     assert words(at) == "Once on Mon 16 Nov 2026 at 09:00 Europe/Berlin"
+
+
+def test_an_interval_of_hours_is_only_on_the_hour_if_it_began_there():
+    anchor = datetime(2026, 1, 1, 12, 52, 15, tzinfo=UTC)
+    assert words(Every(every_ms=7_200_000, anchor=anchor, tz="Europe/Berlin")) == "Every 2 hours (Europe/Berlin)"
