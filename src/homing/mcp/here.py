@@ -21,6 +21,9 @@ from homing.tools.schedule_task import schedule_task
 
 log = structlog.get_logger(__name__)
 
+NOT_READY = "Homing cannot serve right now. Try again in a moment; its log, or `homing doctor`, says why."
+"""Why, and where the database is, is for the log: a model may tell it to anybody."""
+
 Closed = Callable[[Caller, str, float], Awaitable[Answer | None]]
 """Wait until the turn that took an inbound closes, at most so many seconds."""
 
@@ -46,7 +49,8 @@ class Here:
         except Refused as refusal:
             return refused(refusal)
         except NotReady as error:
-            return failed("not_ready", str(error))
+            log.warning("not ready", action="not_ready", tool=name, reason=str(error))
+            return failed("not_ready", NOT_READY)
         except Exception:
             log.exception("a bug", action="tool_broke", tool=name)
             return failed("internal", "This is our fault, not yours. The log of this Homing says more.")

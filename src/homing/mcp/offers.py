@@ -1,4 +1,7 @@
-"""What the side door offers: three tools, or every operation by its name. The streams are no tools."""
+"""What the side door offers: three tools, or every operation by its name.
+
+Streams are not tools, and neither are sign-in, tokens and hook calls: a model could use codes up, or decide who acts.
+"""
 
 from collections.abc import Mapping
 from functools import cache

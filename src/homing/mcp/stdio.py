@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, Tool
 
 from homing.mcp.doorway import Doorway, make_server
+from homing.mcp.here import NOT_READY
 from homing.mcp.results import beside, failed
 from homing.mcp.there import TIMEOUT, Address, There
 from homing.model.clock import NOTHING_FIRES
@@ -52,7 +53,10 @@ class _Nearest:
     async def tools(self) -> list[Tool]:
         try:
             return await (self._there() or await self._local()).tools()
-        except (Refused, NotReady) as error:
+        except NotReady as error:
+            sys.stderr.write(f"{error}\n")
+            raise MCPError(INTERNAL_ERROR, NOT_READY) from None
+        except Refused as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -62,7 +66,8 @@ class _Nearest:
         try:
             here = await self._local()
         except NotReady as error:
-            return failed("not_ready", str(error))
+            sys.stderr.write(f"{error}\n")
+            return failed("not_ready", NOT_READY)
         return beside(await here.call(name, arguments), NOTHING_FIRES)
 
     def _there(self) -> There | None:

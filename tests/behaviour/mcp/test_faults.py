@@ -28,7 +28,8 @@ async def test_a_database_that_does_not_answer_is_told_as_such(world: World) -> 
     told = problem_of(await away.call("send_message", HELLO))
     await away.store.close()
     assert told["code"] == "not_ready"
-    assert told["detail"].startswith("The database did not answer")
+    assert told["detail"].startswith("Homing cannot serve right now")
+    assert "database" not in told["detail"]
 
 
 async def test_where_no_engine_runs_nobody_waits_for_an_answer(world: World) -> None:

@@ -179,7 +179,6 @@ def _wrong_asks(world: World) -> dict[str, dict[str, Any]]:
         "get_session": {"session_key": "web:abc"},
         "update_session": {"session_key": "web:abc", "title": "Mine"},
         "delete_session": {"session_key": "web:abc", "delete_automations": True},
-        "send_message": {"session_key": "web:abc", "text": "Hello"},
         "list_messages": {"session_key": "web:abc"},
         "cancel_turn": {"session_key": "web:abc"},
         "list_hooks": {"session_key": "web:abc"},

@@ -13,7 +13,10 @@ def test_three_tools_are_offered_unless_all_are_asked_for() -> None:
 
 
 def test_every_operation_is_a_tool_by_its_name_and_no_tool_is_anything_else() -> None:
+    held = {"sign_in", "sign_out", "call_hook", "list_users", "list_tokens", "create_token", "revoke_token"}
+    assert not {name for name in ALL if "token" in name or ("grant" in name and not name.startswith("list_"))}
     operations = [operation.name for operation in OPERATIONS if not operation.withheld]
+    assert {operation.name for operation in OPERATIONS} - set(operations) >= held
     assert sorted(ALL) == sorted([*operations, "schedule_task"])
     assert len(offered(every=True)) == len(ALL)
 

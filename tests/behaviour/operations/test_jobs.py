@@ -1,5 +1,6 @@
 """Jobs: added, read, listed, changed, paused, left out, removed, and all of it taken back."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -161,6 +162,15 @@ def test_a_proposed_id_is_taken_if_it_is_free(world: World) -> None:
     assert other.id.startswith("job_")
     assert other.warnings is not None
     assert "The id my-job is taken, so this job has another." in other.warnings
+
+
+def test_a_proposed_id_does_not_tell_which_ids_other_users_have(world: World) -> None:
+    add(world, id="payroll")
+    for proposed in ("payroll", "unknown"):
+        job = add(world, id=proposed, session_key="web:theirs", caller=STRANGER)
+        assert re.fullmatch(rf"{proposed}_[a-z2-7]{{10}}", job.id)
+        assert job.warnings is not None
+        assert job.id in job.warnings[0]
 
 
 def test_adding_with_a_known_dedupe_key_changes_that_job_instead(world: World) -> None:
