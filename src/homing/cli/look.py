@@ -90,12 +90,15 @@ def now() -> datetime:
 
 
 def outcome(run: Json) -> str:
-    """Say what became of a run."""
+    """Say what became of a run, and of its message."""
     word = RUN_WORDS.get(run["state"], str(run["state"]))
     reason = run.get("reason")
     if reason is None:
-        return f"{word} for its {run['waiting_for']}" if run.get("waiting_for") else word
-    return f"{word}: {REASON_WORDS.get(reason, reason.replace('_', ' '))}"
+        said = f"{word} for its {run['waiting_for']}" if run.get("waiting_for") else word
+    else:
+        said = f"{word}: {REASON_WORDS.get(reason, reason.replace('_', ' '))}"
+    lost = [carried["address"] for carried in run.get("deliveries") or () if carried["state"] == "dead"]
+    return f"{said}, not delivered to {', '.join(lost)}" if lost else said
 
 
 def words_and_zone(job: Json) -> tuple[str, str]:

@@ -97,7 +97,9 @@ def delete(
     with asking(as_json) as desk:
         key = session_key(desk, session)
         answer, with_them = _delete(desk, key, delete_automations)
-        desk.screen.show(answer, lambda: f"Deleted {key}{' and its automations' if with_them else ''}.")
+        names = [f"{job['name']} ({job['id']})" for job in answer.get("removed", ())]
+        also = f" and its old automations {', '.join(names)}" if names else " and its automations" if with_them else ""
+        desk.screen.show(answer, lambda: f"Deleted {key}{also}.")
 
 
 def _delete(desk: Desk, key: str, delete_automations: bool) -> tuple[Json, bool]:

@@ -17,6 +17,7 @@ from homing.store import Tx, deliveries, jobs, runs, sessions
 from homing.store.deliveries import NewOutbound
 
 _ERROR_LINE = 200
+_NOTE = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +69,21 @@ def after_runs(tx: Tx, ended: Sequence[Aftermath]) -> None:
 
 
 def _after_good_end(tx: Tx, one: Aftermath, job: Job) -> None:
+    _keep_note(tx, one, job)
     if not one.scheduled or job.removed_at is not None:
         return
     if job.delete_after_run and one.same_revision(job):
         jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
     elif job.enabled and job.next_run_at is None:
         _end(tx, job, "It ran, and has no further time to run.")
+
+
+def _keep_note(tx: Tx, one: Aftermath, job: Job) -> None:
+    """Rule 36: what a quiet job found is kept for its next run, unless it was given another task meanwhile."""
+    found = one.thought.text[:_NOTE].strip()
+    about_it = one.turn.policy.get("message") in {None, job.payload.message}
+    if found and about_it and (job.quiet or one.thought.reason == "quiet"):
+        jobs.engine_write(tx, job.id, {"last_note": found, "last_note_at": tx.now()})
 
 
 def _after_cancel(tx: Tx, one: Aftermath, job: Job) -> None:
@@ -104,14 +114,18 @@ def _after_failure(tx: Tx, one: Aftermath, job: Job) -> None:
         return
     failures = job.consecutive_failures + int(one.same_revision(job))
     jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
-    if not one.scheduled or not job.enabled:
+    if not job.enabled:
         return
-    if isinstance(job.timing.schedule, At):
+    recurring = not isinstance(job.timing.schedule, At)
+    if recurring and one.same_revision(job) and failures >= MAX_FAILURES:
+        # However they came about: a job that fails by hand fails by the clock as well.
+        _pause(tx, one, job, f"It failed {failures} times in a row; the last time: {line}")
+    elif not one.scheduled:
+        return
+    elif not recurring:
         # Given another instant meanwhile, it simply waits for that one.
         if job.next_run_at is None:
             _retry_or_pause(tx, one, job, line)
-    elif one.same_revision(job) and failures >= MAX_FAILURES:
-        _pause(tx, one, job, f"It failed {failures} times in a row; the last time: {line}")
     elif job.next_run_at is None:
         _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")
 

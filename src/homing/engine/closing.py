@@ -105,7 +105,9 @@ def _lock(tx: Tx, endings: Sequence[Ending], house: House) -> list[Scene]:
     now_held = [(newest[turn_id], _as_found(newest[turn_id].opened.turn, found)) for turn_id, found in held.items()]
     decided = [(ending, turn, _decide(turn, ending.thought)) for ending, turn in now_held]
     odd = {
-        turn.job_id for ending, turn, thought in decided if ending.opened.parent_id is not None or not _plain(thought)
+        turn.job_id
+        for ending, turn, thought in decided
+        if ending.opened.parent_id is not None or turn.policy.get("quiet") or not _plain(thought)
     }
     known_jobs = jobs.get_many(tx, (job_ids & odd) | jobs.last_runs(tx, job_ids)) if job_ids else {}
     return [

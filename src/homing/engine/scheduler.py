@@ -12,7 +12,7 @@ import structlog
 
 from homing.engine.aftermath import give_note
 from homing.engine.clocks import plan_again
-from homing.engine.heartbeat import Decided, give_heartbeats, hold_heartbeats
+from homing.engine.heartbeat import Decided, hold_heartbeats
 from homing.model.clock import BACK, LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
@@ -21,6 +21,7 @@ from homing.model.schedules import At
 from homing.model.schedules.zones import zone
 from homing.operations.desk import House, lane_of, unified_lanes
 from homing.operations.firing import Fired, Firing, fire
+from homing.operations.heartbeats import give_heartbeats
 from homing.store import Store, Tx, jobs, runs, sessions, upkeep
 from homing.store.runs import NewRun
 
@@ -58,7 +59,7 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], house: House) -> None:
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             bad.append((job, error))
     decided = hold_heartbeats(tx, decided, house)
-    give_heartbeats(tx, [one.job for one in decided], house)
+    give_heartbeats(tx, [one.job for one in decided], house.settings)
     firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
     skipping = [one for one in decided if one.verdict.skips]
     if house.settings.unified_session:

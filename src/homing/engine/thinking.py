@@ -30,6 +30,8 @@ HISTORY_STRETCHES = 400
 # Many may come between two turns, reminders for example: so many are looked at before older ones are forgotten.
 MOST_STRETCHES = 2_000
 MEMORIES = 5
+# Other agents' prompts ask for these words when there is no news (rule 36).
+SILENCE = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +204,11 @@ def _broken(tools: Sequence[Tool], keeper: Keeper) -> str | None:
 
 
 def _thought(opened: Opened, keeper: Keeper, answer: Answer, broken: str | None) -> Thought:
+    scheduled = opened.turn.source == "run"
     quiet = keeper.quiet_note
-    silent = quiet is not None and opened.turn.source == "run"
+    if quiet is None and scheduled and answer.text.strip() in SILENCE:
+        quiet = ""
+    silent = quiet is not None and scheduled
     text = (quiet or "") if silent else answer.text
     outcome = "answered" if text or silent else "empty"
     remembered = answer.messages if answer.text else [*answer.messages, *entry("assistant", EMPTY)]

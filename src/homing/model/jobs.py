@@ -106,6 +106,9 @@ class Job:
     last_error: str | None
     last_duration_ms: int | None
     consecutive_failures: int
+    last_note: str | None
+    """What a quiet run found last, for the next one."""
+    last_note_at: datetime | None
     rev: int
     created_at: datetime
     updated_at: datetime

@@ -73,6 +73,9 @@ def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
         return show_job(desk, job)
     if columns["enabled"] and not job.enabled:
         changed |= _FORGIVEN
+    if "message" in changed:
+        # What was found out about another task would only mislead.
+        changed |= {"last_note": None, "last_note_at": None}
     changed_job = write_change(desk, job, changed, change=_named(job, changed), withdrawn=withdrawn)
     warnings: list[str] = []
     if when is not None:
@@ -121,7 +124,7 @@ def _awake_or_not(
     wanted = ask.enabled is not False if ask.gave("enabled") else None
     awakes = not job.enabled and (wanted or (wanted is None and moved and job.disabled_by == "done"))
     if wanted is False:
-        return asleep(None, None) if job.enabled else {}
+        return asleep(_own_reason(desk, job), None) if job.enabled else {}
     if not awakes and not (job.enabled and moved):
         return {}
     upcoming = next_besides_skips(desk, job, timing_of(columns, schedule, job.timing.runs_queued))
@@ -136,6 +139,14 @@ def asleep(reason: str | None, until: datetime | None) -> dict[str, Any]:
         "enabled": False, "disabled_by": "person", "disabled_reason": reason, "disabled_until": until,
         "next_run_at": None, "retry": 0, "retry_of": None,
     }  # fmt: skip
+
+
+def _own_reason(desk: Desk, job: Job) -> str | None:
+    """Say who paused a job where nobody could guess it: a turn that no person opened."""
+    turn = desk.caller.turn
+    if turn is None or turn.source == "person":
+        return None
+    return "It paused itself in a turn of its own." if turn.job_id == job.id else "Its agent paused it."
 
 
 def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Invalid:
@@ -178,6 +189,7 @@ def disable_job(desk: Desk, ask: DisableJob) -> JobShape:
 def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) -> JobShape:
     """Pause a job that is locked."""
     tz = job.timing.schedule.tz
+    reason = reason or _own_reason(desk, job)
     ends = (
         None
         if until is None

@@ -6,6 +6,7 @@ from homing.model.runs import Run
 from homing.model.schedules import check_zone
 from homing.operations.desk import Desk
 from homing.operations.firing import Firing, fire
+from homing.operations.heartbeats import give_heartbeats
 from homing.operations.instants import read_instant
 from homing.operations.reach import check_may_change, hold_job, see_job, see_run
 from homing.operations.removal import go_on_without, uncount
@@ -29,6 +30,7 @@ def run_job(desk: Desk, ask: JobRef) -> RunShape:
     firing = Firing(
         job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at
     )
+    give_heartbeats(desk.tx, [firing.job], desk.settings)
     fired = fire(
         desk.tx,
         [firing],

@@ -39,7 +39,9 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     jobs.remove_bound(tx, session.id, rev=rev)
     sessions.delete(tx, session.id)
     tx.ring(f"user:{session.user_id}")
-    return DeletedShape(deleted=True, blocked_by_automations=False, automations=[])
+    # Those that nobody asked about, since they do not stand in the way.
+    removed = [] if ask.delete_automations else [_named(job) for job in bound if job.kind != "system"]
+    return DeletedShape(deleted=True, blocked_by_automations=False, automations=[], removed=removed)
 
 
 def _working_in(tx: Tx, session: Session) -> list[str]:
@@ -56,7 +58,7 @@ def _refuse_blocked(bound: list[Job]) -> None:
     body = DeletedShape(
         deleted=False,
         blocked_by_automations=True,
-        automations=[BlockingJob(id=job.id, name=job.name, enabled=job.enabled) for job in blocking],
+        automations=[_named(job) for job in blocking],
     )
     raise Conflict(
         f"{_counted(len(blocking))} to this session. Remove first what belongs to it, or repeat with"
@@ -64,6 +66,10 @@ def _refuse_blocked(bound: list[Job]) -> None:
         code="blocked_by_automations",
         extra=body.plain(),
     )
+
+
+def _named(job: Job) -> BlockingJob:
+    return BlockingJob(id=job.id, name=job.name, enabled=job.enabled)
 
 
 def _counted(count: int) -> str:

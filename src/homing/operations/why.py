@@ -1,22 +1,25 @@
 """Why a job did or did not run, in plain sentences, on the clock of its zone."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from homing.model.errors import Refused
 from homing.model.jobs import ON_TIME, Job
 from homing.model.runs import Run
-from homing.model.schedules import previous_before
-from homing.model.schedules.words import interval, moment
+from homing.model.schedules import count_between, previous_before
+from homing.model.schedules.words import interval, listed, moment
 from homing.operations.desk import Desk
 from homing.operations.instants import read_instant
 from homing.operations.reach import see_job
 from homing.operations.shapes.base import local
+from homing.operations.shapes.delivery import CarriedShape
 from homing.operations.shapes.job import schedule_words
 from homing.operations.shapes.job_asks import WhyJob
+from homing.operations.shapes.run import RunRow
 from homing.operations.shapes.run_asks import ExplainedRun, WhyShape
 from homing.operations.status import ALIVE
 from homing.operations.views import show_runs
-from homing.store import run_lists, upkeep
+from homing.store import inbounds, jobs, run_lists, upkeep
 
 _LAST = 5
 _SKIPPED = {
@@ -51,31 +54,51 @@ def why_job(desk: Desk, ask: WhyJob) -> WhyShape:
     if ask.at:
         at = read_instant(ask.at, field="at", now=desk.now, tz=tz, hours=desk.settings.named_hours)
         found = run_lists.covering(desk.tx, job.id, at, ON_TIME)
-        sentences = [_sentence(desk, run) for run in found] or _no_run(desk, job, at)
+        explained = _explained(desk, job, found)
+        sentences = [one.sentence for one in explained] or _no_run(desk, job, at)
     else:
         found = run_lists.listed(desk.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
-        sentences = [*_state(desk, job), *_overdue(desk, job)]
-        sentences += [_sentence(desk, run) for run in found[:1]] or ["It has not run yet."]
+        explained = _explained(desk, job, found)
+        sentences = [*_state(job), *_overdue(desk, job)]
+        sentences += [one.sentence for one in explained[:1]] or ["It has not run yet."]
     return WhyShape(
         job_id=job.id,
         answer=" ".join(sentences),
         next_run_at=local(job.next_run_at, tz),
         timezone=tz,
-        runs=[_explained(desk, run) for run in found],
+        runs=explained,
     )
 
 
-def _explained(desk: Desk, run: Run) -> ExplainedRun:
-    return ExplainedRun(
-        id=run.id,
-        scheduled_for=str(local(run.scheduled_for, run.tz)),
-        state=run.state,
-        reason=run.reason,
-        sentence=_sentence(desk, run),
-    )
+def _explained(desk: Desk, job: Job, found: Sequence[Run]) -> list[ExplainedRun]:
+    rows = show_runs(desk, found)
+    unseen = _unseen_events(desk, job)
+    return [
+        ExplainedRun(
+            id=run.id,
+            scheduled_for=str(local(run.scheduled_for, run.tz)),
+            state=run.state,
+            reason=run.reason,
+            sentence=_sentence(run, row, unseen.get(run.id)),
+        )
+        for run, row in zip(found, rows, strict=True)
+    ]
 
 
-def _state(desk: Desk, job: Job) -> list[str]:
+def _unseen_events(desk: Desk, job: Job) -> dict[str, str]:
+    """Say of events that no turn has seen yet what they wait for, by run."""
+    if job.payload.kind != "system_event":
+        return {}
+    waiting = inbounds.waiting_events(desk.tx, job.id)
+    beats = bool(waiting and desk.settings.heartbeat_minutes and jobs.with_heartbeat(desk.tx, [job.session_id]))
+    note = "for the next heartbeat" if beats else "for the next turn of this conversation"
+    return {
+        str(event.meta.get("cron_run_id")): note if event.line == "note" else "until the conversation is free"
+        for event in waiting
+    }
+
+
+def _state(job: Job) -> list[str]:
     tz = job.timing.schedule.tz
     reason = f" {_ended(job.disabled_reason)}" if job.disabled_reason else ""
     match job.disabled_by:
@@ -85,7 +108,7 @@ def _state(desk: Desk, job: Job) -> list[str]:
         case "engine":
             return [f"Homing paused it.{reason} Enable it to go on."]
         case "done":
-            return [f"It is done.{reason}"]
+            return [f"It is done. {_all_runs(job) or reason.strip()}".rstrip()]
         case None:
             pass
     if job.next_run_at is None:
@@ -93,6 +116,15 @@ def _state(desk: Desk, job: Job) -> list[str]:
     if job.timing.retry:
         return [f"It failed and is tried again on {moment(job.next_run_at, tz)}."]
     return [f"It is enabled ({schedule_words(job.timing.schedule)}) and runs next on {moment(job.next_run_at, tz)}."]
+
+
+def _all_runs(job: Job) -> str | None:
+    most = job.timing.max_runs
+    if most is None or job.timing.runs_queued < most:
+        return None
+    return (
+        "It had the one run it was to have (max_runs)." if most == 1 else f"It had all of its {most} runs (max_runs)."
+    )
 
 
 def _overdue(desk: Desk, job: Job) -> list[str]:
@@ -108,9 +140,9 @@ def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
     tz = job.timing.schedule.tz
     if at < job.created_at:
         return [f"It did not exist then: it was added on {moment(job.created_at, tz)}."]
-    if at > desk.now:
-        return ["That time is still to come.", *_state(desk, job)]
     try:
+        if at > desk.now:
+            return _to_come(job, at)
         before = previous_before(job.timing.schedule, at + ON_TIME)
     except Refused as error:
         return [f"Its schedule cannot be computed: {error.detail}"]
@@ -118,7 +150,7 @@ def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
         near = f" The last time before that was {moment(before, tz)}." if before else ""
         return [f"It was not due then ({schedule_words(job.timing.schedule)}).{near}"]
     if not job.enabled and job.updated_at <= at:
-        return ["It was paused then.", *_state(desk, job)]
+        return ["It was paused then.", *_state(job)]
     if job.updated_at > at:
         changed = moment(job.updated_at, tz)
         return [f"By its schedule of today it would have been due then, but it was changed on {changed}."]
@@ -127,20 +159,43 @@ def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
     return ["It was due then, and no run is on record any more: old runs are dropped after a while."]
 
 
-def _sentence(desk: Desk, run: Run) -> str:
+def _to_come(job: Job, at: datetime) -> list[str]:
+    state = _state(job)
+    if not job.enabled or _planned(job, at):
+        return ["That time is still to come.", *state]
+    words = schedule_words(job.timing.schedule)
+    later = None if job.timing.retry else job.timing.next_due(at)
+    after = moment(later, job.timing.schedule.tz) if later is not None and _planned(job, later) else None
+    return [f"Nothing is planned then ({words}).", f"The first time after that is {after}." if after else state[0]]
+
+
+def _planned(job: Job, at: datetime) -> bool:
+    """Say whether a job fires at an instant to come, as far as its bounds are known today."""
+    timing, first = job.timing, job.next_run_at
+    if first is None or timing.retry or abs(first - at) <= ON_TIME:
+        return first is not None and abs(first - at) <= ON_TIME
+    due = timing.next_due(max(first, at - ON_TIME))
+    if at < first or due is None or due > at + ON_TIME:
+        return False
+    # The first of the runs that are left is the next one itself.
+    return timing.max_runs is None or count_between(timing.schedule, first, due) < timing.max_runs - timing.runs_queued
+
+
+def _sentence(run: Run, row: RunRow, unseen: str | None) -> str:
     when = moment(run.scheduled_for, run.tz)
     subject = f"The run asked for by hand on {when}" if run.trigger == "manual" else f"The run of {when}"
     if run.trigger == "retry":
         subject = f"A further try at the run of {when}"
     if run.state == "skipped" and (run.missed_count or 1) > 1 and run.missed_until is not None:
         subject = f"Each of the {run.missed_count} runs from {when} to {moment(run.missed_until, run.tz)}"
-    return f"{subject} {_became(desk, run)}."
+    if unseen is not None and run.state == "ok":
+        return f"{subject} was inserted into the conversation and waits {unseen}: no turn has seen it yet."
+    return f"{subject} {_became(run, row)}."
 
 
-def _became(desk: Desk, run: Run) -> str:
+def _became(run: Run, row: RunRow) -> str:
     match run.state:
         case "queued":
-            [row] = show_runs(desk, [run])
             waits = "its session, which is busy" if row.waiting_for == "session" else "a free slot"
             return f"waits for {waits}"
         case "running":
@@ -156,15 +211,33 @@ def _became(desk: Desk, run: Run) -> str:
             outcome = {"empty": "gave an empty result", "quiet": "had nothing to report"}.get(
                 run.reason or "", "went well"
             )
-            return f"{_late(run)}{outcome}"
+            return f"{_late(run)}{_arrived(row.deliveries) or outcome}"
+
+
+def _arrived(deliveries: Sequence[CarriedShape]) -> str | None:
+    """Say what keeps an answer from its people; None when it reached them all."""
+    dead = [one for one in deliveries if one.state == "dead"]
+    pending = [one for one in deliveries if one.state == "pending"]
+    late = dead or pending
+    if not late:
+        return None
+    where = listed(one.address for one in late)
+    because = f": {late[-1].error.rstrip('.')}" if late[-1].error else ""
+    if not dead:
+        return f"ended, and its message is still on its way to {where}{because}"
+    again = listed(f"`homing deliveries retry {one.id}`" for one in dead)
+    if any(one.state == "sent" for one in deliveries):
+        return f"ended, but its message did not reach {where}{because}. Send it again with {again}"
+    return f"ended, but its message reached nobody (not {where}){because}. Send it again with {again}"
 
 
 def _late(run: Run) -> str:
     late = run.lateness_ms or 0
-    if late <= ON_TIME.total_seconds() * 1000:
+    if run.trigger == "retry" or late <= ON_TIME.total_seconds() * 1000:
         return ""
     missed = f" after {run.missed_count} missed ones" if run.missed_count else ""
-    return f"came {interval(late // 60_000 * 60_000)} late{missed}, and "
+    length = interval(late // 60_000 * 60_000)
+    return f"came {length if length[0].isdigit() else f'1 {length}'} late{missed}, and "
 
 
 def _ended(text: str) -> str:

@@ -139,6 +139,15 @@ def with_notes(tx: Tx, session_ids: Collection[int]) -> set[int]:
     return {session_id for (session_id,) in rows}
 
 
+def waiting_events(tx: Tx, job_id: str) -> list[Inbound]:
+    """List the events of a job that no turn has seen yet."""
+    c = t.inbound.c
+    rows = tx.rows(
+        sa.select(*inbound_columns).where(c.job_id == job_id, c.source == "system", c.state == "waiting").order_by(c.n)
+    )
+    return [inbound_of(row) for row in rows]
+
+
 def injectable(tx: Tx, turn: Turn) -> list[Inbound]:
     """List what people said meanwhile in this turn's lane. Only people stand in that line; `may_inject` judges each."""
     rows = tx.rows(

@@ -74,11 +74,12 @@ def whole(job: JobShape, now: datetime) -> list[str]:
     """Tell everything about one job, in lines."""
     message = job.payload.message
     shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
-    extras = _extras(job, now)
+    extras, found = _extras(job, now), job.state.last_note
     return [
         f"{named(job)}: {words(job)}. {upcoming(job, now)} {status(job)}",
         f"{'Sends, word for word' if job.payload.kind == 'reminder' else 'Message'}: {shown}",
         *([f"Also: {listed(extras)}."] if extras else []),
+        *([f"Found last time ({moment(found.at, job.schedule.tz, now)}): {found.text}"] if found else []),
     ]
 
 

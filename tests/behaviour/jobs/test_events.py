@@ -12,9 +12,12 @@ from homing.model.jobs import Job
 from homing.operations.job_changes import disable_job
 from homing.operations.jobs import list_jobs
 from homing.operations.removal import remove_job
+from homing.operations.runs import run_job
 from homing.operations.session_deletion import delete_session
-from homing.operations.shapes.job_asks import DisableJob, JobRef, ListJobs
-from homing.operations.shapes.session_asks import DeleteSession
+from homing.operations.sessions import get_session
+from homing.operations.shapes.job_asks import DisableJob, JobRef, ListJobs, WhyJob
+from homing.operations.shapes.session_asks import DeleteSession, SessionRef
+from homing.operations.why import why_job
 from homing.store import jobs
 from homing.testing import tool_call
 from support.ledger import CHAT
@@ -215,3 +218,37 @@ async def test_a_system_job_is_listed_to_nobody_blocks_nothing_and_is_not_edited
     home.pass_time(days=1)
     await home.settle()
     assert home.model.seen == []
+
+
+async def test_run_now_of_an_event_for_the_heartbeat_waits_for_it_as_by_the_clock(make_home: MakeHome) -> None:
+    hour = make_home().now().hour
+    # Outside the active hours as well.
+    home = make_home(heartbeat_minutes=30, active_hours=f"{(hour + 3) % 24:02d}:00-{(hour + 6) % 24:02d}:00")
+    job_id = add_event(home, wake="next_heartbeat", when="every day at 9")
+    home.ask(run_job, JobRef(job_id=job_id))
+    await home.settle()
+    assert (home.ends(job_id), home.shown(), home.model.seen) == ([("ok", None)], [], [])
+    assert heartbeat(home).enabled
+    home = make_home(heartbeat_minutes=30)
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert "The door was opened." in home.call()[-1].text
+
+
+async def test_why_says_that_an_event_waits_for_the_next_heartbeat_until_a_turn_has_seen_it(
+    make_home: MakeHome,
+) -> None:
+    home = make_home(heartbeat_minutes=30)
+    job_id = add_event(home, wake="next_heartbeat", when="every 1 hour")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    told = home.ask(why_job, WhyJob(job_id=job_id))
+    assert (
+        "was inserted into the conversation and waits for the next heartbeat: no turn has seen it yet." in told.answer
+    )
+    assert "went well" not in told.answer
+    shown = home.ask(get_session, SessionRef(session_key=CHAT))
+    assert (shown.state, [(one.source, one.waiting_for) for one in shown.lane]) == ("idle", [("system", "turn")])
+    home.pass_time(minutes=30)
+    await home.settle()
+    assert "went well." in home.ask(why_job, WhyJob(job_id=job_id)).answer

@@ -108,6 +108,25 @@ async def test_after_ten_failures_in_a_row_a_job_is_paused_with_its_reason_and_o
     assert (len(home.notes()), home.job(job.id).enabled) == (1, True)
 
 
+async def test_ten_failures_in_a_row_pause_a_job_also_when_it_is_run_by_hand(home: Home) -> None:
+    home.model.fail(401, times=20)
+    job = home.add(when="every day at 9", name="fruit watch")
+    for n in range(10):
+        assert home.job(job.id).enabled, n
+        home.ask(run_job, JobRef(job_id=job.id))
+        await home.settle()
+        # A run's id is its instant.
+        home.pass_time(seconds=1)
+    told = home.ask(get_job, GetJob(job_id=job.id))
+    reason = f"It failed 10 times in a row; the last time: {REFUSED}"
+    assert (told.enabled, told.status, told.state.disabled_reason) == (False, "attention", reason)
+    assert home.notes() == [f'I paused the automation "fruit watch". {reason}']
+    # By hand it runs on, and is not announced again.
+    home.ask(run_job, JobRef(job_id=job.id))
+    await home.settle()
+    assert len(home.notes()) == 1
+
+
 async def test_a_one_shots_transient_error_is_retried_after_1_5_and_15_minutes_then_it_is_paused_and_visible(
     home: Home,
 ) -> None:
@@ -195,3 +214,13 @@ async def test_one_jobs_failure_touches_no_other(home: Home) -> None:
     await come_due(home)
     assert (home.ends(bad.id), home.ends(good.id)) == ([("error", "model")], [("ok", None)])
     assert home.job(good.id).consecutive_failures == 0
+
+
+async def test_why_tells_a_retry_as_another_try_and_not_as_a_late_run(home: Home) -> None:
+    fail_transiently(home)
+    job = home.add("call mum", when="in 1 hour")
+    await come_due(home)
+    await come_due(home, minutes=1, seconds=1)
+    answer = home.ask(why_job, WhyJob(job_id=job.id)).answer
+    assert "A further try at the run of" in answer
+    assert ("late" in answer, answer.endswith("went well.")) == (False, True)

@@ -15,6 +15,7 @@ from homing.operations.shapes.session_asks import DeleteSession
 from homing.store import Tx, deliveries
 from homing.store import tables as t
 from support.ledger import CHAT
+from support.site import open_site
 
 RECORD: dict[str, Any] = {
     "id": "old1",
@@ -93,3 +94,18 @@ def test_a_job_of_a_shared_lane_does_not_come_in_and_says_why(home: Home) -> Non
             lambda tx, apply=apply: import_record(home.world.desk(tx), record, n=1, source="nanobot", apply=apply)
         )
         assert (entry.taken, "is a shared lane and no chat" in (entry.detail or "")) == (False, True)
+
+
+async def test_deleting_a_session_names_the_automations_that_went_with_it(home: Home) -> None:
+    owner = open_site(home.world).owner
+    job = home.add(when="every 1 hour", name="Fruit")
+    # Never bound to a person's chat, so it does not stand in the way.
+    home.change(job.id, kind="legacy")
+    answer = (await owner.delete(f"/api/sessions/{CHAT}")).json()
+    assert answer == {
+        "deleted": True, "blocked_by_automations": False, "automations": [],
+        "removed": [{"id": job.id, "name": "Fruit", "enabled": True}],
+    }  # fmt: skip
+    home.ledger.session("web:other")
+    again = (await owner.delete("/api/sessions/web:other")).json()
+    assert again == {"deleted": True, "blocked_by_automations": False, "automations": []}

@@ -321,3 +321,21 @@ async def test_each_of_two_jobs_in_one_batch_records_its_own_start_and_duration(
     assert second.finished_at is not None
     assert first.finished_at - first.started_at >= timedelta(seconds=0.25)
     assert second.finished_at < first.finished_at
+
+
+async def test_why_counts_a_single_minute_of_lateness(home: Home) -> None:
+    job = home.add(when="in 1 hour")
+    home.pass_time(hours=1, seconds=90)
+    await home.settle()
+    assert "came 1 minute late, and went well." in home.ask(why_job, WhyJob(job_id=job.id)).answer
+
+
+async def test_why_says_that_a_job_had_all_of_its_runs(home: Home) -> None:
+    once, twice = home.add(when="every 1 hour", max_runs=1), home.add("look again", when="every 1 hour", max_runs=2)
+    for _ in range(2):
+        home.pass_time(hours=1, seconds=1)
+        await home.settle()
+    assert home.ask(why_job, WhyJob(job_id=once.id)).answer.startswith(
+        "It is done. It had the one run it was to have (max_runs)."
+    )
+    assert "It had all of its 2 runs (max_runs)." in home.ask(why_job, WhyJob(job_id=twice.id)).answer

@@ -1,18 +1,24 @@
 """Rule 26: an agent without news leaves one line that counts, and nothing is pushed outside."""
 
 import asyncio
+from datetime import datetime, timedelta
+from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
 from homing.agent.journal import Tool, ToolCall
 from homing.model.errors import ToolFailed
+from homing.operations.job_changes import update_job
 from homing.operations.runs import run_job
-from homing.operations.shapes.job_asks import JobRef
+from homing.operations.shapes.base import read
+from homing.operations.shapes.job_asks import JobRef, UpdateJob
 from homing.store import sessions
 from homing.store import tables as t
 from homing.testing import tool_call
 from support.ledger import CHAT
+from support.site import open_site
 
 NOTHING = tool_call("nothing_to_report", {"note": "No fruit."})
 
@@ -152,3 +158,80 @@ async def test_a_tool_that_worked_and_then_failed_stays_an_error_for_the_worker_
     await home.work()
     assert len(tries) == 2
     assert home.ends(job.id) == [("error", "tool")]
+
+
+# What a quiet job found is remembered (rule 36).
+
+
+async def asked(home: Home, path: str) -> Any:
+    """Read something at the front door."""
+    answer = await open_site(home.world).owner.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def come_due(home: Home) -> None:
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+
+
+async def test_what_was_found_is_kept_on_the_job_with_its_time(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "The price is 3.10."}), "")
+    job = home.add(when="every 1 hour", quiet=True)
+    assert (await asked(home, f"/api/jobs/{job.id}"))["state"]["last_note"] is None
+    await come_due(home)
+    kept = (await asked(home, f"/api/jobs/{job.id}"))["state"]["last_note"]
+    assert kept["text"] == "The price is 3.10."
+    assert abs(datetime.fromisoformat(kept["at"]) - home.now()) < timedelta(minutes=1)
+
+
+async def test_a_check_without_a_note_keeps_the_note_before_it(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "3.10"}), "", times=2)
+    home.model.when("look for fruit", tool_call("nothing_to_report"), "", times=2)
+    job = home.add(when="every 1 hour", quiet=True)
+    await come_due(home)
+    await come_due(home)
+    assert (home.ends(job.id), home.job(job.id).last_note) == ([("ok", "quiet")] * 2, "3.10")
+
+
+async def test_news_of_a_quiet_job_are_what_it_found_last(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "3.10"}), "", times=2)
+    home.model.when("look for fruit", "It fell to 2.90.", times=1)
+    job = home.add(when="every 1 hour", quiet=True)
+    await come_due(home)
+    await come_due(home)
+    assert home.job(job.id).last_note == "It fell to 2.90."
+
+
+async def test_another_time_keeps_what_was_found_and_another_task_forgets_it(home: Home) -> None:
+    home.model.when("look for fruit", NOTHING, "")
+    job = home.add(when="every 1 hour", quiet=True)
+    await come_due(home)
+    home.ask(update_job, read(UpdateJob, {"job_id": job.id, "when": "every 2 hours", "name": "other"}))
+    assert home.job(job.id).last_note == "No fruit."
+    home.ask(update_job, read(UpdateJob, {"job_id": job.id, "message": "look for pears"}))
+    assert (home.job(job.id).last_note, home.job(job.id).last_note_at) == (None, None)
+
+
+@pytest.mark.parametrize("word", ["NO_REPLY", "HEARTBEAT_OK", "  NO_REPLY\n"])
+@pytest.mark.parametrize("quiet", [True, False])
+async def test_a_scheduled_answer_that_is_a_silence_word_counts_as_nothing_to_report(
+    home: Home, word: str, quiet: bool
+) -> None:
+    send_outside(home)
+    home.model.when("look for fruit", word)
+    job = home.add(when="every 1 hour", quiet=quiet)
+    await come_due(home)
+    assert home.ends(job.id) == [("ok", "quiet")]
+    [line] = home.shown()
+    assert (line.kind, "NO_REPLY" in line.text, "HEARTBEAT_OK" in line.text) == ("status", False, False)
+    assert owed(home, line.seq) == [CHAT]
+
+
+async def test_a_silence_word_among_others_or_said_to_a_person_is_an_answer(home: Home) -> None:
+    home.model.when("look for fruit", "NO_REPLY is what I was told to say.")
+    job = home.add(when="every 1 hour")
+    await come_due(home)
+    assert home.ends(job.id) == [("ok", None)]
+    home.model.when("which word?", "NO_REPLY")
+    assert await home.say("which word?") == "NO_REPLY"

@@ -4,8 +4,9 @@ from behaviour.jobs.homes import Home
 from homing.engine.courier import Courier
 from homing.operations.jobs import get_job
 from homing.operations.runs import get_run
-from homing.operations.shapes.job_asks import GetJob
+from homing.operations.shapes.job_asks import GetJob, WhyJob
 from homing.operations.shapes.run_asks import RunRef
+from homing.operations.why import why_job
 from homing.store import sessions
 from homing.testing import RecordingChannel
 from support.ledger import CHAT
@@ -40,3 +41,37 @@ async def test_a_failed_send_leaves_the_conversation_whole_and_the_run_ok_with_i
     while await courier.step():
         pass
     assert [letter.text for letter in channel.sent] == ["There are apples."]
+
+
+async def test_why_does_not_say_went_well_of_an_answer_that_did_not_arrive(home: Home) -> None:
+    session = home.ledger.session()
+    home.ledger.write(lambda tx: sessions.set_addresses(tx, session.id, [CHAT, OUTSIDE]))
+    job = home.add(when="every 1 hour", payload={"kind": "reminder", "message": "Drink."}, message=None)
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+
+    def why() -> str:
+        return home.ask(why_job, WhyJob(job_id=job.id)).answer
+
+    assert f"ended, and its message is still on its way to {OUTSIDE}." in why()
+    channel = RecordingChannel()
+    channel.refuse()
+    courier = Courier(home.store, home.house, {"recording": channel})
+    while await courier.step():
+        pass
+    assert f"ended, but its message did not reach {OUTSIDE}:" in why()
+    assert "Send it again with `homing deliveries retry dlv_" in why()
+    assert "went well" not in why()
+    # With no screen that shows it, it reached nobody.
+    home.ledger.write(lambda tx: sessions.set_addresses(tx, session.id, [OUTSIDE]))
+    channel.refuse()
+    home.pass_time(hours=1)
+    await home.settle()
+    while await courier.step():
+        pass
+    assert f"ended, but its message reached nobody (not {OUTSIDE}):" in why()
+    home.pass_time(hours=1)
+    await home.settle()
+    while await courier.step():
+        pass
+    assert why().endswith("went well.")

@@ -1,6 +1,6 @@
 """Run now, read what became of it, cancel it, and hear why."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,8 @@ import sqlalchemy as sa
 
 from homing.model.errors import Conflict, Forbidden, NotFound
 from homing.model.runs import run_id
-from homing.operations.job_changes import disable_job, skip_job, update_job
+from homing.model.schedules.words import moment
+from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.jobs import get_job
 from homing.operations.messages import list_messages
 from homing.operations.removal import remove_job
@@ -205,7 +206,7 @@ def test_why_at_an_instant_finds_the_row_that_covers_it(world: World) -> None:
 def test_why_at_an_instant_without_a_run_says_why_there_is_none(world: World) -> None:
     job = add(world, when="every day at 9")
     assert "It did not exist then: it was added on" in why(world, job.id, "2001-01-01T09:00").answer
-    assert "That time is still to come." in why(world, job.id, world.ahead(days=3)).answer
+    assert "That time is still to come." in why(world, job.id, job.next[2]).answer
     world.write(lambda tx: jobs.engine_write(tx, job.id, {"created_at": tx.now() - timedelta(days=9)}))
     odd = (world.now() - timedelta(days=1)).replace(hour=13, minute=17)
     assert "It was not due then" in why(world, job.id, odd.isoformat()).answer
@@ -220,3 +221,32 @@ def test_why_of_a_paused_and_of_a_skipped_job(world: World) -> None:
     world.ask(update_job, UpdateJob(job_id=job.id, enabled=True))
     world.write(lambda tx: jobs.engine_write(tx, job.id, {"next_run_at": tx.now() - timedelta(minutes=5)}))
     assert "no scheduler is at work: start one with `homing up`." in why(world, job.id).answer
+
+
+def test_why_at_an_instant_to_come_says_whether_something_is_planned_then(world: World) -> None:
+    job = add(world, when="every day at 9")
+    first = datetime.fromisoformat(job.next[0])
+    assert why(world, job.id, job.next[1]).answer.startswith("That time is still to come. It is enabled")
+    off = why(world, job.id, (first + timedelta(hours=4)).isoformat()).answer
+    assert off.startswith("Nothing is planned then (Every day at 09:00 Europe/Berlin).")
+    assert off.endswith(f"The first time after that is {moment(datetime.fromisoformat(job.next[1]), 'Europe/Berlin')}.")
+    world.ask(update_job, UpdateJob(job_id=job.id, max_runs=2))
+    assert why(world, job.id, job.next[1]).answer.startswith("That time is still to come.")
+    assert why(world, job.id, job.next[2]).answer.startswith("Nothing is planned then")
+    once = add(world, when="in 2 hours")
+    assert why(world, once.id, world.ahead(hours=2)).answer.startswith("That time is still to come.")
+    assert why(world, once.id, world.ahead(hours=3)).answer.startswith("Nothing is planned then")
+    world.ask(disable_job, DisableJob(job_id=once.id))
+    assert why(world, once.id, world.ahead(hours=3)).answer.endswith("It is paused.")
+
+
+def test_a_turn_that_pauses_its_own_job_leaves_a_reason_and_a_person_need_not(world: World) -> None:
+    job, other = add(world), add(world)
+    world.ask(disable_job, DisableJob(job_id=job.id), caller=agent(world, RUN_TURN, job_id=job.id))
+    assert "It is paused: It paused itself in a turn of its own." in why(world, job.id).answer
+    world.ask(enable_job, JobRef(job_id=job.id))
+    patch = UpdateJob(job_id=job.id, enabled=False)
+    world.ask(update_job, patch, caller=agent(world, RUN_TURN, job_id=job.id))
+    assert "It paused itself in a turn of its own." in why(world, job.id).answer
+    world.ask(disable_job, DisableJob(job_id=other.id))
+    assert why(world, other.id).answer.startswith("It is paused. ")

@@ -43,3 +43,10 @@ def test_an_outcome_is_told_in_words() -> None:
     assert outcome({"state": "error", "reason": "timeout"}) == "failed: took too long"
     assert outcome({"state": "queued", "reason": None, "waiting_for": "session"}) == "waiting for its session"
     assert outcome({"state": "skipped", "reason": "missed"}) == "skipped: missed"
+    assert outcome({"state": "skipped", "reason": "rescheduled"}) == "skipped: given another time"
+
+
+def test_an_outcome_tells_where_its_message_did_not_arrive() -> None:
+    carried = [{"address": "web:abc", "state": "sent"}, {"address": "webhook:wh_1", "state": "dead"}]
+    run = {"state": "ok", "reason": None, "deliveries": carried}
+    assert outcome(run) == "OK, not delivered to webhook:wh_1"

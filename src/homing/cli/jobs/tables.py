@@ -97,6 +97,7 @@ def job_card(job: Json) -> RenderableType:
         ("How", ", ".join(_ways(job))),
         ("Bounds", ", ".join(_bounds(job, current))),
         ("Last", _last_run(state, tz, current)),
+        ("Found", _last_note(state, tz, current)),
         ("Error", Text(state["last_error"], style="red") if state["last_error"] else None),
         ("Runs", draw.strip(job.get("recent") or []) if job.get("recent") else None),
         ("Since", f"{moment(instant(job['created_at']), current)} UTC, by {job['origin']['door']}"),
@@ -169,6 +170,12 @@ def _last_run(state: Json, tz: str, current: datetime) -> Text | None:
     glyph = draw.sign(RUN_GLYPHS, state["last_status"] or "")
     long = f"  took {took(state['last_duration_ms'])}" if state["last_duration_ms"] is not None else ""
     return Text.assemble(glyph, " ", draw.point(at, tz, current), (long, draw.QUIET))
+
+
+def _last_note(state: Json, tz: str, current: datetime) -> str | None:
+    if (found := state.get("last_note")) is None:
+        return None
+    return f"{found['text']} ({moment(in_zone(found['at'], tz), current)})"
 
 
 def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:

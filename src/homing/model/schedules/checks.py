@@ -44,7 +44,8 @@ def warnings(schedule: Schedule, now: datetime, lookahead_days: int) -> list[str
     """Say what may surprise: a far first run, a step that wraps, missing days, clocks that jump over its time."""
     found: list[str] = []
     first = next_after(schedule, now)
-    if first and first > now + timedelta(days=lookahead_days):
+    # Instants are rounded up to whole milliseconds: exactly so many days are not more.
+    if first and first > now + timedelta(days=lookahead_days) + SECOND:
         found.append(f"The first run is more than {lookahead_days} days away: {moment(first, schedule.tz)}.")
     if isinstance(schedule, Cron):
         found += _wrapping_steps(schedule.cron)

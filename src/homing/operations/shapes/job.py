@@ -57,6 +57,11 @@ class OriginShape(Answer):
     turn_id: str | None
 
 
+class LastNoteShape(Answer):
+    text: str
+    at: str
+
+
 class JobStateShape(Answer):
     next_run_at: str | None
     running_at: str | None
@@ -67,6 +72,8 @@ class JobStateShape(Answer):
     last_error: str | None
     last_duration_ms: int | None
     consecutive_failures: int
+    last_note: LastNoteShape | None
+    """What a quiet job found last, and when."""
     disabled_reason: str | None
     disabled_until: str | None
 
@@ -233,6 +240,7 @@ def job_shape(
             last_error=job.last_error,
             last_duration_ms=job.last_duration_ms,
             consecutive_failures=job.consecutive_failures,
+            last_note=_last_note(job),
             disabled_reason=job.disabled_reason,
             disabled_until=local(job.disabled_until, tz),
         ),
@@ -240,6 +248,12 @@ def job_shape(
         deduped=deduped,
         warnings=list(warnings) or None,
     )
+
+
+def _last_note(job: Job) -> LastNoteShape | None:
+    if job.last_note is None or job.last_note_at is None:
+        return None
+    return LastNoteShape(text=job.last_note, at=str(utc(job.last_note_at)))
 
 
 def _payload_shape(job: Job) -> PayloadShape:

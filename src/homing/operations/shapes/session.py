@@ -25,7 +25,8 @@ class WaitingShape(Answer):
     source: Source
     text: str
     run_id: str | None
-    waiting_for: WaitingFor
+    waiting_for: WaitingFor | Literal["turn"]
+    """`turn`: a note wakes nobody, and the next turn includes it."""
     queued_at: str
 
 
@@ -85,9 +86,7 @@ def session_shape(
         turn=None
         if turn is None
         else OpenTurnShape(id=turn.id, source=turn.source, run_id=turn.run_id, started_at=str(utc(turn.opened_at))),
-        lane=[
-            _waiting(inbound, first=n == 0 and not busy and inbound.line != "note") for n, inbound in enumerate(waiting)
-        ],
+        lane=[_waiting(inbound, first=n == 0 and not busy) for n, inbound in enumerate(waiting)],
         lane_size=waiting_size,
         addresses=list(addresses),
         automations=AutomationCounts(enabled=automations[0], total=automations[1]),
@@ -112,6 +111,6 @@ def _waiting(inbound: Inbound, *, first: bool) -> WaitingShape:
         source=inbound.source,
         text=inbound.text[:_SHOWN],
         run_id=inbound.run_id,
-        waiting_for="slot" if first else "session",
+        waiting_for="turn" if inbound.line == "note" else "slot" if first else "session",
         queued_at=str(utc(inbound.queued_at)),
     )

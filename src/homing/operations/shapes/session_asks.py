@@ -71,6 +71,8 @@ class DeletedShape(Answer):
     deleted: bool
     blocked_by_automations: bool
     automations: list[BlockingJob]
+    removed: list[BlockingJob] = Field(default_factory=list[BlockingJob], exclude_if=lambda found: not found)
+    """Old automations, never bound to a person's chat, that went with the session unasked."""
 
 
 class MessageBody(Ask):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from homing.model.errors import Invalid
-from homing.model.schedules import At, Cron, Every, Schedule, check, warnings
+from homing.model.schedules import At, Cron, Every, Schedule, check, read_schedule, warnings
 
 NOW = datetime(2026, 11, 15, 19, 40, tzinfo=UTC)
 
@@ -91,6 +91,12 @@ def test_a_rhythm_as_slow_as_asked_passes(schedule: Schedule, least: float):
 
 def test_an_unknown_zone_is_refused():
     assert refusal(cron("0 9 * * *", "Mars/Olympus")).field_code == "unknown_timezone"
+
+
+def test_exactly_as_many_days_as_the_lookahead_are_not_more():
+    now = datetime(2026, 11, 16, 8, 0, 0, 123_456, tzinfo=UTC)
+    schedule = read_schedule("in 14 days", now=now, zone="UTC").schedule
+    assert warnings(schedule, now, 14) == []
 
 
 def test_a_first_run_beyond_the_lookahead_is_a_warning_with_its_date():
