@@ -201,8 +201,8 @@ def test_a_session_is_changed_for_one_revision_and_keeps_the_newest_summary(stor
         assert sessions.change(tx, session, {"timezone": "UTC"}, revision=None)
         after = sessions.get(tx, session.id)
         assert (after.title, after.timezone, after.revision) == ("Fruit", "UTC", 3)
-        assert sessions.keep_summary(tx, session.id, "so far", 10, before=0)
-        assert not sessions.keep_summary(tx, session.id, "older", 5, before=0)
+        assert sessions.keep_summary(tx, session.id, "so far", 10, before=0, of=[session.id])
+        assert not sessions.keep_summary(tx, session.id, "older", 5, before=0, of=[session.id])
         assert sessions.get(tx, session.id).summary == "so far"
 
     store.write_now(work)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from homing.agent.frames import clean_name, one_line
+from homing.agent.frames import clean_name, frame, one_line
 from homing.engine.prompts import Rendered, render
 from homing.engine.speaking import Company, hook_name, shown
 from homing.model.jobs import ON_TIME
@@ -14,7 +14,7 @@ from homing.store.runs import Task
 
 
 def about_run(task: Task, now: datetime, sender: str | None) -> dict[str, object]:
-    """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome (rule 24)."""
+    """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome, last note (rules 24, 36)."""
     zone = ZoneInfo(task.tz)
     late = task.queued_at - task.scheduled_for
     return {
@@ -30,6 +30,9 @@ def about_run(task: Task, now: datetime, sender: str | None) -> dict[str, object
         "last_status": task.last_status,
         "last_run_at": _clock(task.last_run_at, zone) if task.last_run_at else None,
         "last_error": one_line(task.last_error) if task.last_error else None,
+        "found": frame("status.line", task.last_note, name=task.job_name) if task.last_note else None,
+        "found_at": _clock(task.last_note_at, zone) if task.last_note_at else None,
+        "isolated": task.isolated,
         "quiet": task.quiet,
     }
 

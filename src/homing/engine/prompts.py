@@ -12,7 +12,12 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 SCHEDULED = """\
+{% if isolated -%}
+This is a scheduled turn in a session of its own: the automation "{{ job_name }}" ({{ job_id }}) came due. \
+You do not see the conversation that it belongs to; your answer is reported there.
+{%- else -%}
 This is a scheduled turn of this conversation: the automation "{{ job_name }}" ({{ job_id }}) came due.
+{%- endif %}
 Due: {{ scheduled_for }}. Now: {{ now }}.
 {%- if sender %}
 {{ sender }} asked for it.
@@ -32,6 +37,10 @@ This is another try: the last one failed.
 Its last run: {{ last_status }}
 {%- if last_run_at %}, {{ last_run_at }}{% endif %}
 {%- if last_error %} ({{ last_error }}){% endif %}.
+{%- endif %}
+{%- if found %}
+What it found last, {{ found_at }}:
+{{ found }}
 {%- endif %}
 {%- if quiet %}
 If there is no news, call nothing_to_report and write no answer.

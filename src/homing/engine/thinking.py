@@ -126,9 +126,12 @@ class Thinker:
         if not text:
             # An empty summary would forget what it was to hold, and for good.
             return None
-        until = past.told[len(older) - 1].n
+        folded = past.told[: len(older)]
+        chats = {message.session_id for stretch in folded for message in stretch.messages}
         await self.store.write(
-            lambda tx: sessions.keep_summary(tx, past.lane.id, text, until, before=past.lane.summary_until)
+            lambda tx: sessions.keep_summary(
+                tx, past.lane.id, text, folded[-1].n, before=past.lane.summary_until, of=chats
+            )
         )
         return text
 

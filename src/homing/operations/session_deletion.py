@@ -37,6 +37,7 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
         reason="Its run was withdrawn, and it has no further time to run.",
     )
     jobs.remove_bound(tx, session.id, rev=rev)
+    sessions.forget_summary(tx, lane_ids, session.id)
     sessions.delete(tx, session.id)
     tx.ring(f"user:{session.user_id}")
     # Those that nobody asked about, since they do not stand in the way.

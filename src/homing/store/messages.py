@@ -81,10 +81,11 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
             t.message.c.lane_id == lane_id,
             t.message.c.n > after_n,
             ~t.message.c.folded,
-            # A turn's history holds all its answers; what no turn wrote stands for itself. That there was nothing to
-            # report is no part of the conversation.
-            sa.or_(t.message.c.turn_id.is_(None), t.message.c.role == "user"),
-            t.message.c.kind != "status",
+            # In a shared lane the words of a deleted chat stay behind as rows, and nobody is to see them.
+            t.session.c.deleted_at.is_(None),
+            # A turn's history holds all its answers; what no turn wrote stands for itself, and so does the line that
+            # a quiet turn left instead of an answer.
+            sa.or_(t.message.c.turn_id.is_(None), t.message.c.role == "user", t.message.c.kind == "status"),
         )
         .order_by(t.message.c.n.desc())
         .limit(limit)
@@ -93,10 +94,12 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
     found: list[Told] = []
     for row in reversed(rows):
         message = r.message_of(row)
-        came = [message] if message.turn_id is None else of_turn.setdefault(message.turn_id, [])
-        if message.turn_id is not None:
-            came.append(message)
-        if message.turn_id is None or row.history is not None:
+        if message.turn_id is None or message.kind == "status":
+            found.append(Told(n=message.n, history=None, messages=[message]))
+            continue
+        came = of_turn.setdefault(message.turn_id, [])
+        came.append(message)
+        if row.history is not None:
             # Of a turn only its opening is told; what else came into it is found there.
             found.append(Told(n=message.n, history=row.history, messages=came))
     return found

@@ -263,6 +263,9 @@ class Task:
     last_status: str | None
     last_run_at: datetime | None
     last_error: str | None
+    last_note: str | None
+    last_note_at: datetime | None
+    isolated: bool
     system: bool
 
 
@@ -271,8 +274,8 @@ _TASKS = Fetch(
         t.run.c.id, t.run.c.job_id, t.run.c.session_id, t.run.c.trigger, t.run.c.scheduled_for, t.run.c.queued_at,
         t.run.c.missed_count, t.run.c.revision, t.job.c.tz, t.job.c.name, t.job.c.message, t.job.c.context,
         t.job.c.model, t.job.c.thinking, t.job.c.timeout_seconds, t.job.c.quiet, t.job.c.may_schedule,
-        t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error,
-        (t.job.c.kind == "system").label("system"),
+        t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error, t.job.c.last_note, t.job.c.last_note_at,
+        t.job.c.isolated, (t.job.c.kind == "system").label("system"),
     )
     .join(t.job, t.job.c.id == t.run.c.job_id)
     .where(spelling.among(t.run.c.id))

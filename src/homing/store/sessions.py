@@ -252,15 +252,33 @@ def delete(tx: Tx, session_id: int) -> bool:
     return bool(rows)
 
 
-def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int) -> bool:
-    """Keep a running summary of a lane's older messages, unless a newer one is there."""
+def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int, of: Collection[int]) -> bool:
+    """Keep a running summary of a lane's older messages, unless a newer one is there or one of its chats is gone."""
+    # Locked before the look at its chats: whoever deletes one locks the lane as well.
+    lock(tx, [lane_id])
+    chat = t.session.alias("chat")
+    gone = sa.exists().where(chat.c.id.in_(list(of)), chat.c.deleted_at.is_not(None))
     return (
         tx.run(
             sa.update(t.session)
-            .where(t.session.c.id == lane_id, t.session.c.summary_until == before)
+            .where(t.session.c.id == lane_id, t.session.c.summary_until == before, ~gone)
             .values(summary=summary, summary_until=until)
         )
         == 1
+    )
+
+
+def forget_summary(tx: Tx, lane_ids: Collection[int], session_id: int) -> None:
+    """Drop the summary of locked lanes that holds words of a chat: what is left is told, or summarised, again."""
+    said = sa.exists().where(
+        t.message.c.lane_id == t.session.c.id,
+        t.message.c.session_id == session_id,
+        t.message.c.n <= t.session.c.summary_until,
+    )
+    tx.run(
+        sa.update(t.session)
+        .where(t.session.c.id.in_(list(lane_ids)), t.session.c.summary_until > 0, said)
+        .values(summary=None, summary_until=0)
     )
 
 

@@ -1,6 +1,7 @@
 """Rule 26: an agent without news leaves one line that counts, and nothing is pushed outside."""
 
 import asyncio
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from behaviour.jobs.homes import Home
+from homing.agent.frames import frame
+from homing.agent.history import SUMMARY_INSTRUCTIONS
 from homing.agent.journal import Tool, ToolCall
+from homing.engine import thinking
 from homing.model.errors import ToolFailed
 from homing.operations.job_changes import update_job
 from homing.operations.runs import run_job
@@ -17,6 +21,7 @@ from homing.operations.shapes.job_asks import JobRef, UpdateJob
 from homing.store import sessions
 from homing.store import tables as t
 from homing.testing import tool_call
+from homing.testing.scripted import wire_messages
 from support.ledger import CHAT
 from support.site import open_site
 
@@ -61,8 +66,9 @@ async def test_what_is_said_between_begins_a_new_line(home: Home) -> None:
     await home.settle()
     kinds = [(message.kind, message.meta.get("checked")) for message in home.shown()]
     assert kinds == [("status", 1), ("chat", None), ("chat", None), ("status", 1)]
-    # Silence is no conversation: the next turn does not see it.
-    assert [m.text for m in home.call()[1:3]] == ["Anything?", "You said: Anything?"]
+    # The next turn sees it as well, as what it is.
+    assert "Checked once" in home.call()[1].text
+    assert [m.text for m in home.call()[2:4]] == ["Anything?", "You said: Anything?"]
 
 
 async def test_news_of_a_quiet_job_are_an_ordinary_answer(home: Home) -> None:
@@ -235,3 +241,55 @@ async def test_a_silence_word_among_others_or_said_to_a_person_is_an_answer(home
     assert home.ends(job.id) == [("ok", None)]
     home.model.when("which word?", "NO_REPLY")
     assert await home.say("which word?") == "NO_REPLY"
+
+
+async def test_the_next_run_is_shown_what_was_found_last_and_when_as_data(home: Home) -> None:
+    note = tool_call("nothing_to_report", {"note": "The price is 3.10."})
+    home.model.when("look for fruit", note, "")
+    # Without the conversation there is nothing else that could tell it.
+    home.add(when="every 1 hour", quiet=True, name="fruit watch", payload={"context": "none"})
+    await come_due(home)
+    assert "found last" not in home.call(0)[-1].text
+    await come_due(home)
+    prompt = home.call(2)[-1].text
+    assert re.search(r"What it found last, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC:", prompt)
+    assert frame("status.line", "The price is 3.10.", name="fruit watch") in prompt
+
+
+async def test_a_person_who_asks_what_was_found_gets_it_from_the_status_line(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "The price is 3.10."}), "")
+    home.add(when="every 1 hour", quiet=True, name="fruit watch")
+    await come_due(home)
+    await come_due(home)
+    await home.say("What did you find when you checked?")
+    [line] = [message for message in home.shown() if message.kind == "status"]
+    assert [m.text for m in home.call()[1:]] == [
+        frame("status.line", line.text, name="fruit watch"), "What did you find when you checked?",
+    ]  # fmt: skip
+    assert (line.meta["checked"], "The price is 3.10." in line.text) == (2, True)
+
+
+async def test_the_status_line_of_an_isolated_run_is_seen_in_its_conversation(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "3.10"}), "")
+    home.add(when="every 1 hour", quiet=True, name="fruit watch", session="isolated")
+    await come_due(home)
+    assert "in a session of its own" in home.call(0)[-1].text
+    assert "of this conversation" not in home.call(0)[-1].text
+    await home.say("What did you find?")
+    assert "nothing to report. 3.10" in home.call()[1].text
+
+
+async def test_what_was_found_comes_into_the_summary_of_what_no_longer_fits(home: Home) -> None:
+    home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "The price is 3.10."}), "")
+    home.model.otherwise("Fine.")
+    home.model.when("Messages since then", "The fruit watch found 3.10.")
+    home.add(when="every 1 hour", quiet=True)
+    await come_due(home)
+    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    for name in ("one", "two", "three", "four"):
+        await home.say(f"{name} {big}")
+    infos = zip(home.model.seen, home.model.infos, strict=True)
+    summarised, *_ = [wire_messages(seen)[0].text for seen, info in infos if info.instructions == SUMMARY_INSTRUCTIONS]
+    assert "nothing to report. The price is 3.10." in summarised
+    await home.say("What did you find when you checked?")
+    assert "The fruit watch found 3.10." in home.call()[0].text

@@ -3,6 +3,11 @@
 import pytest
 import sqlalchemy as sa
 
+from homing.engine import thinking
+from homing.model.people import Caller
+from homing.operations.desk import Desk
+from homing.operations.session_deletion import delete_session
+from homing.operations.shapes.session_asks import DeleteSession
 from homing.store import Store
 from homing.store import tables as t
 from homing.testing.scripted import wire_messages
@@ -95,3 +100,58 @@ async def test_what_waits_when_it_is_switched_off_is_still_answered(unified: Roo
     await drain(apart)
     # Nothing is migrated: this chat's own lane begins empty.
     assert users(apart) == ["and now?"]
+
+
+def delete(room: Room, key: str) -> None:
+    caller = Caller(user_id="ann", role="user", door="api")
+    ask = DeleteSession(session_key=key)
+    room.ledger.write(lambda tx: delete_session(Desk(tx=tx, caller=caller, house=room.house), ask))
+
+
+async def test_what_was_said_in_a_deleted_chat_is_not_shown_to_the_model_in_another(unified: Room) -> None:
+    for text, key in (("I like apples", "web:phone"), ("hello", "web:desk")):
+        unified.ledger.say(text, key, user_id="ann")
+        await drain(unified)
+    delete(unified, "web:phone")
+    unified.ledger.say("what do I like?", "web:desk", user_id="ann")
+    await drain(unified)
+    assert users(unified) == ["hello", "what do I like?"]
+
+
+async def test_what_was_said_in_a_deleted_chat_leaves_the_summary_too(unified: Room) -> None:
+    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    unified.model.when("Messages since then", "They like pears.", times=1)
+    unified.model.otherwise("Fine.")
+    unified.ledger.say("I like pears", "web:phone", user_id="ann")
+    await drain(unified)
+    for name in ("one", "two", "three", "four"):
+        unified.ledger.say(f"{name} {big}", "web:desk", user_id="ann")
+        await drain(unified)
+    assert "They like pears." in (unified.model.infos[-1].instructions or "")
+    delete(unified, "web:phone")
+    unified.ledger.say("what do I like?", "web:desk", user_id="ann")
+    await drain(unified)
+    assert "They like pears." not in (unified.model.infos[-1].instructions or "")
+    assert "pears" not in " ".join(message.text for seen in unified.model.seen[-2:] for message in wire_messages(seen))
+
+
+async def test_a_summary_made_while_one_of_its_chats_is_deleted_is_not_kept(unified: Room) -> None:
+    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    unified.model.otherwise("Fine.")
+    unified.ledger.say("I like pears", "web:phone", user_id="ann")
+    await drain(unified)
+    for name in ("one", "two", "three"):
+        unified.ledger.say(f"{name} {big}", "web:desk", user_id="ann")
+        await drain(unified)
+    calls = len(unified.model.seen)
+    unified.model.when("Messages since then", "They like pears.", times=1, hold=True)
+    async with unified.running():
+        unified.ledger.say(f"four {big}", "web:desk", user_id="ann")
+        unified.ring()
+        await unified.called(calls + 1)
+        delete(unified, "web:phone")
+        unified.model.release()
+        await unified.until_closed(4, "web:desk")
+    unified.ledger.say("what do I like?", "web:desk", user_id="ann")
+    await drain(unified)
+    assert "They like pears." not in (unified.model.infos[-1].instructions or "")
