@@ -283,7 +283,7 @@ async def test_what_was_found_comes_into_the_summary_of_what_no_longer_fits(home
     home.model.when("look for fruit", tool_call("nothing_to_report", {"note": "The price is 3.10."}), "")
     home.model.otherwise("Fine.")
     home.model.when("Messages since then", "The fruit watch found 3.10.")
-    home.add(when="every 1 hour", quiet=True)
+    home.add(when="every 1 hour", quiet=True, name="fruit watch")
     await come_due(home)
     big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
     for name in ("one", "two", "three", "four"):
