@@ -174,7 +174,9 @@ async def test_an_isolated_run_without_news_leaves_one_status_line_at_home_and_n
     assert line.text.endswith(": nothing to report. No fruit.")
     assert home.ledger.turns() == []
     await home.say("Anything?")
-    assert [m.text for m in wire_messages(home.model.seen[-1])] == ["Anything?"]
+    seen, question = home.call()[1:]
+    assert "Checked 2 times" in seen.text
+    assert question.text == "Anything?"
 
 
 async def test_an_isolated_run_with_an_empty_result_leaves_a_status_line_and_no_turn(home: Home) -> None:
