@@ -279,6 +279,7 @@ class Hook:
     session_id: int
     name: str | None
     created_at: datetime
+    paused_until: datetime | None = None
 
 
 def add_hook(tx: Tx, *, session_id: int, name: str | None, secret: str) -> Hook:
@@ -301,13 +302,20 @@ def list_hooks(tx: Tx, session_id: int) -> list[Hook]:
     return [_hook_of(row) for row in rows]
 
 
+def pause_hook(tx: Tx, hook_id: str, until: datetime) -> None:
+    tx.run(sa.update(t.hook).where(t.hook.c.id == hook_id).values(paused_until=until))
+
+
 def remove_hook(tx: Tx, session_id: int, hook_id: str) -> bool:
     return tx.run(sa.delete(t.hook).where(t.hook.c.session_id == session_id, t.hook.c.id == hook_id)) == 1
 
 
 def _hook_of(row: Row) -> Hook:
     m = columns(row)
-    return Hook(id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"])
+    return Hook(
+        id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"],
+        paused_until=m["paused_until"],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

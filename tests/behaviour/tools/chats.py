@@ -43,6 +43,7 @@ class Chat:
             source=self.source,
             job_id=self.job_id,
             sender_id="anna",
+            depth=0,
             may_schedule=self.source == "person" or self.may_schedule,
         )
         caller = Caller(user_id=self.session.user_id, role="user", door="tool", turn=turn)
