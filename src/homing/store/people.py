@@ -327,13 +327,17 @@ class Webhook:
     url: str
     secret: str
     created_at: datetime
+    local_to: str | None = None
+    """Of one that points to loopback: the place whose loopback was meant."""
 
 
-def add_webhook(tx: Tx, *, user_id: str, url: str, secret: str) -> Webhook:
-    webhook = Webhook(id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now())
+def add_webhook(tx: Tx, *, user_id: str, url: str, secret: str, local_to: str | None = None) -> Webhook:
+    webhook = Webhook(
+        id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now(), local_to=local_to
+    )  # fmt: skip
     tx.run(
         sa.insert(t.webhook).values(
-            id=webhook.id, user_id=user_id, url=url, secret=secret, created_at=webhook.created_at
+            id=webhook.id, user_id=user_id, url=url, secret=secret, created_at=webhook.created_at, local_to=local_to
         )
     )
     return webhook
@@ -367,7 +371,10 @@ def remove_webhook(tx: Tx, *, user_id: str, webhook_id: str) -> bool:
 
 def _webhook_of(row: Row) -> Webhook:
     m = columns(row)
-    return Webhook(id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"])
+    return Webhook(
+        id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"],
+        local_to=m["local_to"],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,14 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import sqlalchemy as sa
 
+from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
 from homing.engine.courier import Courier
 from homing.model.turns import Turn
@@ -85,7 +87,8 @@ async def test_a_report_whose_turn_runs_its_own_isolated_job_runs_nothing_again(
     assert home.ends(job.id) == [("ok", None)]
 
 
-async def test_a_webhook_that_points_at_ones_own_hook_ends_by_itself(home: Home) -> None:
+async def test_a_webhook_that_points_at_ones_own_hook_ends_by_itself(make_home: MakeHome, tmp_path: Path) -> None:
+    home = make_home(home=tmp_path)
     async with served(home) as port:
         home.ledger.session()
         hook = home.ask(add_hook, AddHook(session_key=CHAT))
