@@ -85,7 +85,10 @@ _RAN = f"(select id from run where job_id = {_EVERY} and state = 'ok' order by n
 _REMINDED = "(select run_id from message where kind = 'reminder' order by n limit 1)"
 _LETTER = "(select id from delivery where address like 'webhook:%' and state = 'sent' order by n limit 1)"
 
-_CAUSED = "lane_id, session_id, user_id, agent_id, source, state, outcome, prompt, model, depth, opened_at, closed_at"
+_CAUSED = (
+    "lane_id, session_id, user_id, agent_id, source, state, outcome, prompt, model, depth, opened_at, closed_at,"
+    " opening_seq, closing_seq"
+)
 _MANY_CAUSED = (
     f"insert into turn (id, {_CAUSED})"
     " with recursive k(i) as (select 1 union all select i + 1 from k where i < 31)"
