@@ -54,7 +54,7 @@ def test_a_job_has_every_field_of_the_contract_in_its_order(world: World) -> Non
         list(job.plain()["state"])
         == (
             "next_run_at running_at active_run_id last_run_id last_run_at last_status last_error last_duration_ms"
-            " consecutive_failures disabled_reason disabled_until"
+            " consecutive_failures disabled_reason disabled_until last_note"
         ).split()
     )
     assert job.schedule.plain() == {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}

@@ -23,7 +23,7 @@ from homing.store import Tx, jobs, runs
 from homing.store import tables as t
 from homing.store.runs import NewRun
 from support.asking import RUN_TURN, add, agent, refused
-from support.worlds import STRANGER, World
+from support.worlds import STRANGER, World, stop_scheduler
 
 
 def run_now(world: World, job_id: str, **given: Any):
@@ -220,6 +220,8 @@ def test_why_of_a_paused_and_of_a_skipped_job(world: World) -> None:
     assert why(world, job.id).answer.startswith("It is paused: holidays.")
     world.ask(update_job, UpdateJob(job_id=job.id, enabled=True))
     world.write(lambda tx: jobs.engine_write(tx, job.id, {"next_run_at": tx.now() - timedelta(minutes=5)}))
+    assert "That time has just come." in why(world, job.id).answer
+    world.write(stop_scheduler)
     assert "no scheduler is at work: start one with `homing up`." in why(world, job.id).answer
 
 

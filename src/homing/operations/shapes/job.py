@@ -72,10 +72,10 @@ class JobStateShape(Answer):
     last_error: str | None
     last_duration_ms: int | None
     consecutive_failures: int
-    last_note: LastNoteShape | None
-    """What a quiet job found last, and when."""
     disabled_reason: str | None
     disabled_until: str | None
+    last_note: LastNoteShape | None
+    """What a quiet job found last, and when."""
 
 
 class RecentShape(Answer):
