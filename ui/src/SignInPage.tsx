@@ -20,13 +20,21 @@ function takeCode(): string | null {
 
 export function SignInPage() {
   const [refused, setRefused] = useState<string | null>(null);
-  const [code] = useState(takeCode);
+  const [code, setCode] = useState(takeCode);
   const [waiting, setWaiting] = useState(code !== null);
-  const used = useRef(false);
+  const used = useRef<string | null>(null);
+
+  // A link pasted into this tab changes only the fragment: the page is not loaded again.
+  useEffect(() => {
+    const onHashChange = () => setCode((before) => takeCode() ?? before);
+    window.addEventListener("hashchange", onHashChange);
+    return () => window.removeEventListener("hashchange", onHashChange);
+  }, []);
 
   useEffect(() => {
-    if (!code || used.current) return;
-    used.current = true; // A code works once, and React may run an effect twice.
+    if (!code || used.current === code) return;
+    used.current = code; // A code works once, and React may run an effect twice.
+    setWaiting(true);
     signIn({ code }).then(enter, (error: unknown) => {
       setRefused(sentenceOf(error));
       setWaiting(false);

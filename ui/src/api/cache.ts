@@ -82,6 +82,7 @@ export function placeJob(client: QueryClient, job: Job) {
   // Its place in the order may be another now; but a row must not move away under the pointer.
   else if (moved) void client.invalidateQueries({ queryKey: keys.jobs, refetchType: "none" });
   ask(client, ["upcoming"], 1000);
+  ask(client, ["why", job.id]);
   ask(client, keys.status);
 }
 

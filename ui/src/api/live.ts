@@ -18,6 +18,7 @@ let line: Line = "connecting";
 const turns = new Map<string, LiveTurn>();
 const listeners = new Set<() => void>();
 const arrivals = new Set<(message: Message) => void>();
+const greetings = new Set<() => void>();
 
 function tell() {
   for (const listener of listeners) listener();
@@ -35,6 +36,21 @@ export const useLiveTurn = (key: string) => useSyncExternalStore(subscribe, () =
 export function onArrival(listener: (message: Message) => void) {
   arrivals.add(listener);
   return () => void arrivals.delete(listener);
+}
+
+const RETRY_MS = 10_000;
+
+/** Wait until the server greets this tab again, or for a while where the stream itself was never lost. */
+export function nextHello(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      window.clearTimeout(timer);
+      greetings.delete(done);
+      resolve();
+    };
+    const timer = window.setTimeout(done, RETRY_MS);
+    greetings.add(done);
+  });
 }
 
 function setLine(next: Line) {
@@ -125,6 +141,7 @@ export function connect(client: QueryClient): () => void {
     setServerTime(hello.server_time);
     turns.clear();
     setLine("live");
+    for (const greet of [...greetings]) greet();
     if (!hello.resumed) void client.invalidateQueries({ predicate: (query) => !greeted ? query.state.data !== undefined : true });
     greeted = true;
   });

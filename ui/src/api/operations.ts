@@ -17,7 +17,7 @@ export const updateMe = (body: { timezone?: string }) => answer(api.PATCH("/api/
 
 export const signIn = async (body: { code?: string; token?: string }) => {
   const signed = await answer(api.POST("/api/auth/sign-in", { body }));
-  keepKey((signed as typeof signed & { key: string }).key);
+  keepKey(signed.key);
   return signed;
 };
 export const signOut = async () => {

@@ -4,6 +4,631 @@
  */
 
 export interface paths {
+    "/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell how the house is, and the caller's own numbers. */
+        get: operations["get_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell who is asking. */
+        get: operations["get_me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change one's name or zone. */
+        patch: operations["update_me"];
+        trace?: never;
+    };
+    "/api/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the agents there are. */
+        get: operations["list_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List everybody, for admins: their tokens are then listed with list_tokens. */
+        get: operations["list_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List one's own tokens, or as an admin another user's; their text is never shown again. */
+        get: operations["list_tokens"];
+        put?: never;
+        /** Make a token. Another user, or the role admin, takes an admin; a new user is made with it. */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a token and everything made with it; an admin may end anybody's. */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List one's own sessions, newest activity first; those of isolated runs only with channel=cron. */
+        get: operations["list_sessions"];
+        put?: never;
+        /** Make a session; without a key it gets one of its own. */
+        post: operations["add_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read one session: who is in, who waits. */
+        get: operations["get_session"];
+        put?: never;
+        post?: never;
+        /** Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may begin anew. */
+        delete: operations["delete_session"];
+        options?: never;
+        head?: never;
+        /** Change what is given of a session; null means the default. */
+        patch: operations["update_session"];
+        trace?: never;
+    };
+    "/api/sessions/{key}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward. */
+        get: operations["list_messages"];
+        put?: never;
+        /** Put a person's message into the session's lane; the session is made if it is missing. */
+        post: operations["send_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask that the session's open turn be stopped. */
+        post: operations["cancel_turn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test message to one address of a session, and only there. */
+        post: operations["test_address"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's hooks. */
+        get: operations["list_hooks"];
+        put?: never;
+        /** Make a hook; its address is its secret and is shown this once. */
+        post: operations["add_hook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/hooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Close a hook. */
+        delete: operations["remove_hook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List one's webhooks. */
+        get: operations["list_webhooks"];
+        put?: never;
+        /** Add a webhook; its secret is shown this once. */
+        post: operations["add_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget a webhook; sessions no longer answer to it. */
+        delete: operations["remove_webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the addresses that agents may also write to for oneself; an admin may ask for another user's. */
+        get: operations["list_grants"];
+        put?: never;
+        /** Let an agent write to an address. Anybody's own webhooks may be granted; a mail address takes an admin. */
+        post: operations["add_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a grant back: sessions no longer answer there, and what is still on its way is refused. */
+        delete: operations["remove_grant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List one's own jobs; an agent lists its own session's unless asked for all. */
+        get: operations["list_jobs"];
+        put?: never;
+        /** Add a job to a session; a dedupe_key that the session knows changes that job instead. */
+        post: operations["add_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read one job. */
+        get: operations["get_job"];
+        put?: never;
+        post?: never;
+        /** Remove a job; it can be brought back for thirty days. */
+        delete: operations["remove_job"];
+        options?: never;
+        head?: never;
+        /** Change what is given of a job; null means the default. */
+        patch: operations["update_job"];
+        trace?: never;
+    };
+    "/api/jobs/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a job fire again: at its next instant from now on, not at those it slept through. */
+        post: operations["enable_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause a job: its queued run is withdrawn, a running one finishes. */
+        post: operations["disable_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Leave out a job's next times; each counts in one run `skipped`, reason `asked`. */
+        post: operations["skip_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back the change that made the given revision: added → removed, removed → back, and so on. */
+        post: operations["undo_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a job now: an ordinary run, trigger `manual`; its schedule stays as it is. */
+        post: operations["run_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say why a job did or did not run: lately, or at one instant. */
+        get: operations["why_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List runs, newest first; those of a removed job stay readable. */
+        get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List runs, newest first; those of a removed job stay readable. */
+        get: operations["list_runs_of_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read one run whole: its prompt as used, its steps, how far its answer got. */
+        get: operations["get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a run: a queued one leaves its lane, a running one is asked to stop. */
+        post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/upcoming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell what fires between two instants; a day with many times of one job is one item with a count. */
+        get: operations["list_upcoming"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a schedule means and when it fires, without keeping anything. */
+        post: operations["preview_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List deliveries, newest first. */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/deliveries/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try a dead delivery again from the start, under the same id. */
+        post: operations["retry_delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List memories, newest first; with `q`, those that fit best. */
+        get: operations["list_memories"];
+        put?: never;
+        /** Keep a fact; the same words are kept once. */
+        post: operations["add_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memories/{id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a fact for good that came from outside; only a person does. */
+        post: operations["confirm_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memories/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget a fact. */
+        delete: operations["remove_memory"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/jobs": {
         parameters: {
             query?: never;
@@ -11,7 +636,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List everybody's jobs, or one user's; system jobs too. */
+        /** List everybody's jobs, or one user's; system jobs too. A session_key alone means every user's of that key. */
         get: operations["admin_list_jobs"];
         put?: never;
         post?: never;
@@ -55,23 +680,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agents": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the agents there are. */
-        get: operations["list_agents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/auth/sign-in": {
         parameters: {
             query?: never;
@@ -106,57 +714,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List deliveries, newest first. */
-        get: operations["list_deliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/deliveries/{id}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Try a dead delivery again from the start, under the same id. */
-        post: operations["retry_delivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Stream all of the caller's sessions, live. */
-        get: operations["watch_events"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/hooks/{token}": {
         parameters: {
             query?: never;
@@ -168,337 +725,6 @@ export interface paths {
         put?: never;
         /** Take in what another program says, once for each id it gives. The token alone says who may. */
         post: operations["call_hook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List one's own jobs; an agent lists its own session's unless asked for all. */
-        get: operations["list_jobs"];
-        put?: never;
-        /** Add a job to a session; a dedupe_key that the session knows changes that job instead. */
-        post: operations["add_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read one job. */
-        get: operations["get_job"];
-        put?: never;
-        post?: never;
-        /** Remove a job; it can be brought back for thirty days. */
-        delete: operations["remove_job"];
-        options?: never;
-        head?: never;
-        /** Change what is given of a job; null means the default. */
-        patch: operations["update_job"];
-        trace?: never;
-    };
-    "/api/jobs/{id}/disable": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pause a job: its queued run is withdrawn, a running one finishes. */
-        post: operations["disable_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/enable": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Let a job fire again: at its next instant from now on, not at those it slept through. */
-        post: operations["enable_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/run": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Run a job now: an ordinary run, trigger `manual`; its schedule stays as it is. */
-        post: operations["run_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List runs, newest first; those of a removed job stay readable. */
-        get: operations["list_runs_of_job"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/skip": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Leave out a job's next times; each counts in one run `skipped`, reason `asked`. */
-        post: operations["skip_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/undo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Take back the change that made the given revision: added → removed, removed → back, and so on. */
-        post: operations["undo_job"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/jobs/{id}/why": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Say why a job did or did not run: lately, or at one instant. */
-        get: operations["why_job"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/me": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Tell who is asking. */
-        get: operations["get_me"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** Change one's name or zone. */
-        patch: operations["update_me"];
-        trace?: never;
-    };
-    "/api/memories": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List memories, newest first; with `q`, those that fit best. */
-        get: operations["list_memories"];
-        put?: never;
-        /** Keep a fact; the same words are kept once. */
-        post: operations["add_memory"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/memories/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Forget a fact. */
-        delete: operations["remove_memory"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List runs, newest first; those of a removed job stay readable. */
-        get: operations["list_runs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/runs/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read one run whole: its prompt as used, its steps, how far its answer got. */
-        get: operations["get_run"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/runs/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Cancel a run: a queued one leaves its lane, a running one is asked to stop. */
-        post: operations["cancel_run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/schedules/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Say what a schedule means and when it fires, without keeping anything. */
-        post: operations["preview_schedule"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List one's own sessions, newest activity first; those of isolated runs only with channel=cron. */
-        get: operations["list_sessions"];
-        put?: never;
-        /** Make a session; without a key it gets one of its own. */
-        post: operations["add_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/sessions/{key}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read one session: who is in, who waits. */
-        get: operations["get_session"];
-        put?: never;
-        post?: never;
-        /** Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may begin anew. */
-        delete: operations["delete_session"];
-        options?: never;
-        head?: never;
-        /** Change what is given of a session; null means the default. */
-        patch: operations["update_session"];
-        trace?: never;
-    };
-    "/api/sessions/{key}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ask that the session's open turn be stopped. */
-        post: operations["cancel_turn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -522,175 +748,18 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/sessions/{key}/hooks": {
+    "/api/events": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** List a session's hooks. */
-        get: operations["list_hooks"];
-        put?: never;
-        /** Make a hook; its address is its secret and is shown this once. */
-        post: operations["add_hook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/sessions/{key}/hooks/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Close a hook. */
-        delete: operations["remove_hook"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/sessions/{key}/messages": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward. */
-        get: operations["list_messages"];
-        put?: never;
-        /** Put a person's message into the session's lane; the session is made if it is missing. */
-        post: operations["send_message"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/sessions/{key}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send a test message to one address of a session, and only there. */
-        post: operations["test_address"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Tell how the house is, and the caller's own numbers. */
-        get: operations["get_status"];
+        /** Stream all of the caller's sessions, live. */
+        get: operations["watch_events"];
         put?: never;
         post?: never;
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/tokens": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List one's own tokens; their text is never shown again. */
-        get: operations["list_tokens"];
-        put?: never;
-        /** Make a token. Another user, or the role admin, takes an admin; a new user is made with it. */
-        post: operations["create_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/tokens/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Make a token worthless; an admin may do so with anybody's. */
-        delete: operations["revoke_token"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/upcoming": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Tell what fires between two instants; a day with many times of one job is one item with a count. */
-        get: operations["list_upcoming"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List one's webhooks. */
-        get: operations["list_webhooks"];
-        put?: never;
-        /** Add a webhook; its secret is shown this once. */
-        post: operations["add_webhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** Forget a webhook; sessions no longer answer to it. */
-        delete: operations["remove_webhook"];
         options?: never;
         head?: never;
         patch?: never;
@@ -700,179 +769,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AddJob
-         * @description Add a job to a session. An agent's session is that of its turn, whatever it names.
-         */
-        AddJob: {
-            /**
-             * Catch Up
-             * @default null
-             */
-            catch_up?: ("latest" | "skip") | null;
-            /**
-             * Catch Up Window Seconds
-             * @default null
-             */
-            catch_up_window_seconds?: number | null;
-            /**
-             * Continue
-             * @default null
-             */
-            continue?: boolean | null;
-            /**
-             * Dedupe Key
-             * @default null
-             */
-            dedupe_key?: string | null;
-            /**
-             * Delete After Run
-             * @default null
-             */
-            delete_after_run?: boolean | null;
-            /**
-             * Description
-             * @default null
-             */
-            description?: string | null;
-            /**
-             * Enabled
-             * @default null
-             */
-            enabled?: boolean | null;
-            /**
-             * Ends At
-             * @default null
-             */
-            ends_at?: string | null;
-            /**
-             * Id
-             * @default null
-             */
-            id?: string | null;
-            /**
-             * Max Runs
-             * @default null
-             */
-            max_runs?: number | null;
-            /**
-             * May Schedule
-             * @default null
-             */
-            may_schedule?: boolean | null;
-            /**
-             * Message
-             * @default null
-             */
-            message?: string | null;
-            /**
-             * Name
-             * @default null
-             */
-            name?: string | null;
-            /** @default null */
-            payload?: components["schemas"]["PayloadAsk"] | null;
-            /**
-             * Quiet
-             * @default null
-             */
-            quiet?: boolean | null;
-            /**
-             * Schedule
-             * @description A phrase, or an object: {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
-             * @default null
-             */
-            schedule?: {
-                [key: string]: unknown;
-            } | string;
-            /**
-             * Sender Id
-             * @default null
-             */
-            sender_id?: string | null;
-            /**
-             * Session
-             * @default null
-             */
-            session?: ("main" | "isolated") | null;
-            /**
-             * Session Key
-             * @default null
-             */
-            session_key?: string | null;
-            /**
-             * Starts At
-             * @default null
-             */
-            starts_at?: string | null;
-            /**
-             * Timezone
-             * @default null
-             */
-            timezone?: string | null;
-            /**
-             * Wake
-             * @default null
-             */
-            wake?: ("now" | "next_heartbeat") | null;
-            /**
-             * When
-             * @default null
-             */
-            when?: string | null;
-            /**
-             * Write Back
-             * @default null
-             */
-            write_back?: ("full" | "summary" | "none") | null;
-        };
-        /** AddMemory */
-        AddMemory: {
-            /** Text */
-            text: string;
-        };
-        /**
-         * AddSession
-         * @description Make a session; without a key it gets one of its own.
-         */
-        AddSession: {
-            /**
-             * Agent Id
-             * @default null
-             */
-            agent_id?: string | null;
-            /**
-             * Key
-             * @default null
-             */
-            key?: string | null;
-            /**
-             * Timezone
-             * @default null
-             */
-            timezone?: string | null;
-            /**
-             * Title
-             * @default null
-             */
-            title?: string | null;
-        };
-        /**
-         * AddWebhook
-         * @description A URL of one's own to which messages are POSTed, signed.
-         */
-        AddWebhook: {
-            /** Url */
-            url: string;
-        };
         /** AgentShape */
         AgentShape: {
             /** Id */
             id: string;
-            /** Model */
-            model: string;
             /** Name */
             name: string;
+            /** Model */
+            model: string;
         };
         /**
          * AnsweredShape
@@ -881,24 +785,24 @@ export interface components {
         AnsweredShape: {
             /** Inbound Id */
             inbound_id: string;
-            message: components["schemas"]["MessageShape"] | null;
+            /** Turn Id */
+            turn_id: string;
             /**
              * Outcome
              * @enum {string}
              */
             outcome: "answered" | "empty" | "failed" | "cancelled";
-            /** Turn Id */
-            turn_id: string;
+            message: components["schemas"]["MessageShape"] | null;
         };
         /** AtShape */
         AtShape: {
-            /** At */
-            at: string;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "at";
+            /** At */
+            at: string;
             /** Tz */
             tz: string;
         };
@@ -914,28 +818,17 @@ export interface components {
          * @description An automation that stands in the way of a deletion.
          */
         BlockingJob: {
-            /** Enabled */
-            enabled: boolean;
             /** Id */
             id: string;
             /** Name */
             name: string;
+            /** Enabled */
+            enabled: boolean;
         };
         /** CalledShape */
         CalledShape: {
             /** Inbound Id */
             inbound_id: string;
-        };
-        /**
-         * CancelBody
-         * @description Which turn, if not the one that is open.
-         */
-        CancelBody: {
-            /**
-             * Turn Id
-             * @default null
-             */
-            turn_id?: string | null;
         };
         /** CancelledShape */
         CancelledShape: {
@@ -950,18 +843,18 @@ export interface components {
          */
         CardShape: {
             /**
-             * Change
-             * @enum {string}
-             */
-            change: "added" | "updated" | "removed" | "enabled" | "disabled" | "skipped";
-            /** Job Id */
-            job_id: string;
-            /**
              * Kind
              * @default job
              * @constant
              */
             kind?: "job";
+            /** Job Id */
+            job_id: string;
+            /**
+             * Change
+             * @enum {string}
+             */
+            change: "added" | "updated" | "removed" | "enabled" | "disabled" | "skipped";
             /** Revision */
             revision: number;
         };
@@ -970,130 +863,99 @@ export interface components {
          * @description A delivery in short, beside what it carries.
          */
         CarriedShape: {
-            /** Address */
-            address: string;
-            /** Attempts */
-            attempts: number;
-            /** Error */
-            error: string | null;
             /** Id */
             id: string;
+            /** Address */
+            address: string;
             /**
              * State
              * @enum {string}
              */
             state: "pending" | "sent" | "dead";
-        };
-        /**
-         * CreateToken
-         * @description Make a token; for another user, or with the role admin, only by an admin.
-         */
-        CreateToken: {
-            /**
-             * Expires
-             * @default null
-             */
-            expires?: string | null;
-            /**
-             * Role
-             * @default null
-             */
-            role?: ("user" | "admin") | null;
-            /**
-             * User
-             * @default null
-             */
-            user?: string | null;
+            /** Attempts */
+            attempts: number;
+            /** Error */
+            error: string | null;
         };
         /** CronShape */
         CronShape: {
-            /** Cron */
-            cron: string;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "cron";
+            /** Cron */
+            cron: string;
             /** Tz */
             tz: string;
+            /** Interval */
+            interval?: number | null;
+            /** Anchor */
+            anchor?: string | null;
         };
         /**
          * DeletedShape
          * @description How a deletion ended.
          */
         DeletedShape: {
-            /** Automations */
-            automations: components["schemas"]["BlockingJob"][];
-            /** Blocked By Automations */
-            blocked_by_automations: boolean;
             /** Deleted */
             deleted: boolean;
+            /** Blocked By Automations */
+            blocked_by_automations: boolean;
+            /** Automations */
+            automations: components["schemas"]["BlockingJob"][];
+            /** Removed */
+            removed?: components["schemas"]["BlockingJob"][];
         };
         /** DeliveryCounts */
         DeliveryCounts: {
-            /** Dead */
-            dead: number;
             /** Pending */
             pending: number;
+            /** Dead */
+            dead: number;
         };
         /**
          * DeliveryShape
          * @description The carrying of one message to one address.
          */
         DeliveryShape: {
-            /** Address */
-            address: string;
-            /** Attempts */
-            attempts: number;
-            /** Error */
-            error: string | null;
             /** Id */
             id: string;
-            /** Next Attempt At */
-            next_attempt_at: string | null;
-            /** Receipt */
-            receipt: {
-                [key: string]: unknown;
-            } | null;
-            /** Sent At */
-            sent_at: string | null;
-            /** Seq */
-            seq: number;
             /** Session Key */
             session_key: string;
+            /** Seq */
+            seq: number;
+            /** Address */
+            address: string;
             /**
              * State
              * @enum {string}
              */
             state: "pending" | "sent" | "dead";
-        };
-        /**
-         * DisableBody
-         * @description Why, and until when.
-         */
-        DisableBody: {
-            /**
-             * Reason
-             * @default null
-             */
-            reason?: string | null;
-            /**
-             * Until
-             * @default null
-             */
-            until?: string | null;
+            /** Attempts */
+            attempts: number;
+            /** Next Attempt At */
+            next_attempt_at: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /** Receipt */
+            receipt: {
+                [key: string]: unknown;
+            } | null;
+            /** Error */
+            error: string | null;
         };
         /** EveryShape */
         EveryShape: {
-            /** Anchor */
-            anchor: string;
-            /** Every Ms */
-            every_ms: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "every";
+            /** Every Ms */
+            every_ms: number;
+            /** Anchor */
+            anchor: string;
             /** Tz */
             tz: string;
         };
@@ -1104,29 +966,17 @@ export interface components {
         ExplainedRun: {
             /** Id */
             id: string;
-            /** Reason */
-            reason: string | null;
             /** Scheduled For */
             scheduled_for: string;
-            /** Sentence */
-            sentence: string;
             /**
              * State
              * @enum {string}
              */
             state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
-        };
-        /**
-         * FieldProblem
-         * @description One field that cannot be taken, and why.
-         */
-        FieldProblem: {
-            /** Code */
-            code: string;
-            /** Detail */
-            detail: string;
-            /** Field */
-            field: string;
+            /** Reason */
+            reason: string | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * Gone
@@ -1141,162 +991,94 @@ export interface components {
              */
             removed?: boolean;
         };
-        /** HookBody */
-        HookBody: {
-            /**
-             * Name
-             * @default null
-             */
-            name?: string | null;
+        /** GrantShape */
+        GrantShape: {
+            /** Id */
+            id: string;
+            /** User Id */
+            user_id: string;
+            /** Agent Id */
+            agent_id: string;
+            /** Address */
+            address: string;
+            /** Created At */
+            created_at: string;
         };
         /** HookShape */
         HookShape: {
-            /** Created At */
-            created_at: string;
             /** Id */
             id: string;
             /** Name */
             name: string | null;
+            /** Created At */
+            created_at: string;
         };
         /** JobCounts */
         JobCounts: {
             /** Active */
             active: number;
+            /** Paused */
+            paused: number;
             /** Attention */
             attention: number;
             /** Done */
             done: number;
-            /** Paused */
-            paused: number;
-        };
-        /**
-         * JobPatch
-         * @description Fields given change, null means the default; with `revision`, only if nobody was faster.
-         */
-        JobPatch: {
-            /**
-             * Catch Up
-             * @default null
-             */
-            catch_up?: ("latest" | "skip") | null;
-            /**
-             * Catch Up Window Seconds
-             * @default null
-             */
-            catch_up_window_seconds?: number | null;
-            /**
-             * Continue
-             * @default null
-             */
-            continue?: boolean | null;
-            /**
-             * Dedupe Key
-             * @default null
-             */
-            dedupe_key?: string | null;
-            /**
-             * Delete After Run
-             * @default null
-             */
-            delete_after_run?: boolean | null;
-            /**
-             * Description
-             * @default null
-             */
-            description?: string | null;
-            /**
-             * Enabled
-             * @default null
-             */
-            enabled?: boolean | null;
-            /**
-             * Ends At
-             * @default null
-             */
-            ends_at?: string | null;
-            /**
-             * Max Runs
-             * @default null
-             */
-            max_runs?: number | null;
-            /**
-             * May Schedule
-             * @default null
-             */
-            may_schedule?: boolean | null;
-            /**
-             * Message
-             * @default null
-             */
-            message?: string | null;
-            /**
-             * Name
-             * @default null
-             */
-            name?: string | null;
-            /** @default null */
-            payload?: components["schemas"]["PayloadAsk"] | null;
-            /**
-             * Quiet
-             * @default null
-             */
-            quiet?: boolean | null;
-            /**
-             * Revision
-             * @default null
-             */
-            revision?: number | null;
-            /**
-             * Schedule
-             * @description A phrase, or an object: {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
-             * @default null
-             */
-            schedule?: {
-                [key: string]: unknown;
-            } | string;
-            /**
-             * Sender Id
-             * @default null
-             */
-            sender_id?: string | null;
-            /**
-             * Session
-             * @default null
-             */
-            session?: ("main" | "isolated") | null;
-            /**
-             * Starts At
-             * @default null
-             */
-            starts_at?: string | null;
-            /**
-             * Timezone
-             * @default null
-             */
-            timezone?: string | null;
-            /**
-             * Wake
-             * @default null
-             */
-            wake?: ("now" | "next_heartbeat") | null;
-            /**
-             * When
-             * @default null
-             */
-            when?: string | null;
-            /**
-             * Write Back
-             * @default null
-             */
-            write_back?: ("full" | "summary" | "none") | null;
         };
         /**
          * JobShape
          * @description A job: a schedule and a payload, bound to a session.
          */
         JobShape: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Description */
+            description: string | null;
+            /** Enabled */
+            enabled: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "system" | "legacy";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "active" | "paused" | "attention" | "done";
+            /** Session Key */
+            session_key: string;
+            /** User Id */
+            user_id: string;
             /** Agent Id */
             agent_id: string;
+            /** Sender Id */
+            sender_id: string | null;
+            /** Schedule */
+            schedule: components["schemas"]["AtShape"] | components["schemas"]["EveryShape"] | components["schemas"]["CronShape"];
+            /** Words */
+            words: string;
+            /** Next */
+            next: string[];
+            /**
+             * Session
+             * @enum {string}
+             */
+            session: "main" | "isolated";
+            /**
+             * Write Back
+             * @enum {string}
+             */
+            write_back: "full" | "summary" | "none";
+            /** Continue */
+            continue: boolean;
+            payload: components["schemas"]["PayloadShape"];
+            /**
+             * Wake
+             * @enum {string}
+             */
+            wake: "now" | "next_heartbeat";
             /**
              * Catch Up
              * @enum {string}
@@ -1304,131 +1086,98 @@ export interface components {
             catch_up: "latest" | "skip";
             /** Catch Up Window Seconds */
             catch_up_window_seconds: number;
-            /** Continue */
-            continue: boolean;
-            /** Created At */
-            created_at: string;
+            /** Quiet */
+            quiet: boolean;
+            /** Delete After Run */
+            delete_after_run: boolean;
             /** Dedupe Key */
             dedupe_key: string | null;
+            /** Starts At */
+            starts_at: string | null;
+            /** Ends At */
+            ends_at: string | null;
+            /** Max Runs */
+            max_runs: number | null;
+            /** May Schedule */
+            may_schedule: boolean;
+            origin: components["schemas"]["OriginShape"];
+            /** Revision */
+            revision: number;
+            /** Created At */
+            created_at: string;
+            /** Updated At */
+            updated_at: string;
+            /** Removed At */
+            removed_at: string | null;
+            state: components["schemas"]["JobStateShape"];
+            /** Recent */
+            recent?: components["schemas"]["RecentShape"][] | null;
             /**
              * Deduped
              * @default false
              */
             deduped?: boolean;
-            /** Delete After Run */
-            delete_after_run: boolean;
-            /** Description */
-            description: string | null;
-            /** Enabled */
-            enabled: boolean;
-            /** Ends At */
-            ends_at: string | null;
-            /** Id */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "user" | "system" | "legacy";
-            /** Max Runs */
-            max_runs: number | null;
-            /** May Schedule */
-            may_schedule: boolean;
-            /** Name */
-            name: string;
-            /** Next */
-            next: string[];
-            origin: components["schemas"]["OriginShape"];
-            payload: components["schemas"]["PayloadShape"];
-            /** Quiet */
-            quiet: boolean;
-            /** Recent */
-            recent?: components["schemas"]["RecentShape"][] | null;
-            /** Removed At */
-            removed_at: string | null;
-            /** Revision */
-            revision: number;
-            /** Schedule */
-            schedule: components["schemas"]["AtShape"] | components["schemas"]["EveryShape"] | components["schemas"]["CronShape"];
-            /** Sender Id */
-            sender_id: string | null;
-            /**
-             * Session
-             * @enum {string}
-             */
-            session: "main" | "isolated";
-            /** Session Key */
-            session_key: string;
-            /** Starts At */
-            starts_at: string | null;
-            state: components["schemas"]["JobStateShape"];
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "active" | "paused" | "attention" | "done";
-            /** Updated At */
-            updated_at: string;
-            /** User Id */
-            user_id: string;
-            /**
-             * Wake
-             * @enum {string}
-             */
-            wake: "now" | "next_heartbeat";
             /** Warnings */
             warnings?: string[] | null;
-            /** Words */
-            words: string;
-            /**
-             * Write Back
-             * @enum {string}
-             */
-            write_back: "full" | "summary" | "none";
         };
         /** JobStateShape */
         JobStateShape: {
-            /** Active Run Id */
-            active_run_id: string | null;
-            /** Consecutive Failures */
-            consecutive_failures: number;
-            /** Disabled Reason */
-            disabled_reason: string | null;
-            /** Disabled Until */
-            disabled_until: string | null;
-            /** Last Duration Ms */
-            last_duration_ms: number | null;
-            /** Last Error */
-            last_error: string | null;
-            /** Last Run At */
-            last_run_at: string | null;
-            /** Last Run Id */
-            last_run_id: string | null;
-            /** Last Status */
-            last_status: string | null;
             /** Next Run At */
             next_run_at: string | null;
             /** Running At */
             running_at: string | null;
+            /** Active Run Id */
+            active_run_id: string | null;
+            /** Last Run Id */
+            last_run_id: string | null;
+            /** Last Run At */
+            last_run_at: string | null;
+            /** Last Status */
+            last_status: string | null;
+            /** Last Error */
+            last_error: string | null;
+            /** Last Duration Ms */
+            last_duration_ms: number | null;
+            /** Consecutive Failures */
+            consecutive_failures: number;
+            last_note: components["schemas"]["LastNoteShape"] | null;
+            /** Disabled Reason */
+            disabled_reason: string | null;
+            /** Disabled Until */
+            disabled_until: string | null;
         };
         /** LastMessageShape */
         LastMessageShape: {
-            /** Created At */
-            created_at: string;
+            /** Seq */
+            seq: number;
             /**
              * Role
              * @enum {string}
              */
             role: "user" | "assistant";
-            /** Seq */
-            seq: number;
             /** Text */
             text: string;
+            /** Created At */
+            created_at: string;
+        };
+        /** LastNoteShape */
+        LastNoteShape: {
+            /** Text */
+            text: string;
+            /** At */
+            at: string;
         };
         /** Listing[AgentShape] */
         Listing_AgentShape_: {
             /** Items */
             items: components["schemas"]["AgentShape"][];
+            /** Next Cursor */
+            next_cursor?: null;
+        };
+        /** Listing[GrantShape] */
+        Listing_GrantShape_: {
+            /** Items */
+            items: components["schemas"]["GrantShape"][];
             /** Next Cursor */
             next_cursor?: null;
         };
@@ -1446,6 +1195,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: null;
         };
+        /** Listing[UserShape] */
+        Listing_UserShape_: {
+            /** Items */
+            items: components["schemas"]["UserShape"][];
+            /** Next Cursor */
+            next_cursor?: null;
+        };
         /** Listing[WebhookShape] */
         Listing_WebhookShape_: {
             /** Items */
@@ -1455,6 +1211,8 @@ export interface components {
         };
         /** MeShape */
         MeShape: {
+            /** User Id */
+            user_id: string;
             /** Name */
             name: string;
             /**
@@ -1464,76 +1222,59 @@ export interface components {
             role: "user" | "admin";
             /** Timezone */
             timezone: string | null;
-            /** User Id */
-            user_id: string;
         };
         /** MemoryShape */
         MemoryShape: {
-            /** Created At */
-            created_at: string;
             /** Id */
             id: string;
+            /** Text */
+            text: string;
             /** Session Key */
             session_key: string | null;
-            /** Text */
-            text: string;
-        };
-        /**
-         * MessageBody
-         * @description What a person says.
-         */
-        MessageBody: {
-            /**
-             * Mode
-             * @default inject
-             * @enum {string}
-             */
-            mode?: "inject" | "queue";
-            /**
-             * Sender Id
-             * @default null
-             */
-            sender_id?: string | null;
-            /** Text */
-            text: string;
+            /** Source */
+            source: string | null;
+            /** Confirmed */
+            confirmed: boolean;
+            /** Created At */
+            created_at: string;
         };
         /**
          * MessageShape
          * @description One entry of a session's visible history; text is Markdown.
          */
         MessageShape: {
-            /** Cards */
-            cards: components["schemas"]["CardShape"][];
-            /** Created At */
-            created_at: string;
-            /** Deliveries */
-            deliveries: components["schemas"]["CarriedShape"][];
-            /** Inbound Id */
-            inbound_id: string | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "chat" | "scheduled" | "reminder" | "report" | "note" | "status";
-            /** Meta */
-            meta: {
-                [key: string]: unknown;
-            };
-            /** Model */
-            model: string | null;
+            /** Session Key */
+            session_key: string;
+            /** Seq */
+            seq: number;
             /**
              * Role
              * @enum {string}
              */
             role: "user" | "assistant";
-            /** Seq */
-            seq: number;
-            /** Session Key */
-            session_key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "chat" | "scheduled" | "reminder" | "report" | "note" | "status";
             /** Text */
             text: string;
             /** Turn Id */
             turn_id: string | null;
+            /** Inbound Id */
+            inbound_id: string | null;
+            /** Model */
+            model: string | null;
+            /** Meta */
+            meta: {
+                [key: string]: unknown;
+            };
+            /** Created At */
+            created_at: string;
+            /** Cards */
+            cards: components["schemas"]["CardShape"][];
+            /** Deliveries */
+            deliveries: components["schemas"]["CarriedShape"][];
         };
         /** ModelShape */
         ModelShape: {
@@ -1545,16 +1286,34 @@ export interface components {
             why: string;
         };
         /**
+         * NewGrantShape
+         * @description With what is still missing before anything arrives there.
+         */
+        NewGrantShape: {
+            /** Id */
+            id: string;
+            /** User Id */
+            user_id: string;
+            /** Agent Id */
+            agent_id: string;
+            /** Address */
+            address: string;
+            /** Created At */
+            created_at: string;
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
          * NewHookShape
          * @description The address is shown this once.
          */
         NewHookShape: {
-            /** Created At */
-            created_at: string;
             /** Id */
             id: string;
             /** Name */
             name: string | null;
+            /** Created At */
+            created_at: string;
             /** Url */
             url: string;
         };
@@ -1563,47 +1322,51 @@ export interface components {
          * @description The token is shown this once.
          */
         NewTokenShape: {
-            /** Expires At */
-            expires_at: string | null;
             /** Id */
             id: string;
+            /** Token */
+            token: string;
+            /** User Id */
+            user_id: string;
             /**
              * Role
              * @enum {string}
              */
             role: "user" | "admin";
-            /** Token */
-            token: string;
-            /** User Id */
-            user_id: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Name */
+            name: string | null;
+            /** Approve */
+            approve: boolean;
         };
         /**
          * NewWebhookShape
          * @description The secret is shown this once.
          */
         NewWebhookShape: {
-            /** Address */
-            address: string;
-            /** Created At */
-            created_at: string;
             /** Id */
             id: string;
-            /** Secret */
-            secret: string;
+            /** Address */
+            address: string;
             /** Url */
             url: string;
+            /** Created At */
+            created_at: string;
+            /** Secret */
+            secret: string;
         };
         /** OpenTurnShape */
         OpenTurnShape: {
             /** Id */
             id: string;
-            /** Run Id */
-            run_id: string | null;
             /**
              * Source
              * @enum {string}
              */
             source: "person" | "run" | "report" | "hook" | "agent" | "system";
+            /** Run Id */
+            run_id: string | null;
             /** Started At */
             started_at: string;
         };
@@ -1656,16 +1419,613 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** PayloadShape */
+        PayloadShape: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent_turn" | "reminder" | "system_event";
+            /** Message */
+            message: string;
+            /** Model */
+            model: string | null;
+            /** Thinking */
+            thinking: string | null;
+            /** Timeout Seconds */
+            timeout_seconds: number;
+            /**
+             * Context
+             * @enum {string}
+             */
+            context: "session" | "since_last" | "none";
+        };
+        /**
+         * PreviewShape
+         * @description What a schedule means.
+         */
+        PreviewShape: {
+            /** Schedule */
+            schedule: components["schemas"]["AtShape"] | components["schemas"]["EveryShape"] | components["schemas"]["CronShape"];
+            /** Words */
+            words: string;
+            /** Timezone */
+            timezone: string;
+            /** Next */
+            next: string[];
+            /** Warnings */
+            warnings: string[];
+        };
+        /** PromptRefShape */
+        PromptRefShape: {
+            /** Id */
+            id: string;
+            /** Version */
+            version: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /** RecentShape */
+        RecentShape: {
+            /** Id */
+            id: string;
+            /** Scheduled For */
+            scheduled_for: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
+            /** Reason */
+            reason: string | null;
+        };
+        /** RunCounts */
+        RunCounts: {
+            /** Queued */
+            queued: number;
+            /** Running */
+            running: number;
+        };
+        /**
+         * RunRow
+         * @description A run as lists and events give it.
+         */
+        RunRow: {
+            /** Id */
+            id: string;
+            /** Job Id */
+            job_id: string;
+            /** Job Name */
+            job_name: string;
+            /**
+             * Trigger
+             * @enum {string}
+             */
+            trigger: "timer" | "catch_up" | "manual" | "retry";
+            /** Scheduled For */
+            scheduled_for: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
+            /** Waiting For */
+            waiting_for: ("session" | "slot") | null;
+            /** Reason */
+            reason: string | null;
+            /** Queued At */
+            queued_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Lateness Ms */
+            lateness_ms: number | null;
+            /** Attempt */
+            attempt: number;
+            /** Missed Count */
+            missed_count: number | null;
+            /** Missed Until */
+            missed_until: string | null;
+            /** Summary */
+            summary: string | null;
+            prompt_ref: components["schemas"]["PromptRefShape"] | null;
+            /** Session Key */
+            session_key: string;
+            /** Turn Id */
+            turn_id: string | null;
+            /** Opening Seq */
+            opening_seq: number | null;
+            /** Closing Seq */
+            closing_seq: number | null;
+            /** Next Run At */
+            next_run_at: string | null;
+            usage: components["schemas"]["UsageShape"];
+            /** Deliveries */
+            deliveries: components["schemas"]["CarriedShape"][];
+        };
+        /**
+         * RunShape
+         * @description One due instant of a job, and what became of it.
+         */
+        RunShape: {
+            /** Id */
+            id: string;
+            /** Job Id */
+            job_id: string;
+            /** Job Name */
+            job_name: string;
+            /**
+             * Trigger
+             * @enum {string}
+             */
+            trigger: "timer" | "catch_up" | "manual" | "retry";
+            /** Scheduled For */
+            scheduled_for: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
+            /** Waiting For */
+            waiting_for: ("session" | "slot") | null;
+            /** Reason */
+            reason: string | null;
+            /** Queued At */
+            queued_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Lateness Ms */
+            lateness_ms: number | null;
+            /** Attempt */
+            attempt: number;
+            /** Missed Count */
+            missed_count: number | null;
+            /** Missed Until */
+            missed_until: string | null;
+            /** Summary */
+            summary: string | null;
+            /** Error */
+            error?: string | null;
+            prompt_ref: components["schemas"]["PromptRefShape"] | null;
+            /** Prompt */
+            prompt?: string | null;
+            /** Variables */
+            variables?: {
+                [key: string]: unknown;
+            } | null;
+            /** Session Key */
+            session_key: string;
+            /** Turn Id */
+            turn_id: string | null;
+            /** Opening Seq */
+            opening_seq: number | null;
+            /** Closing Seq */
+            closing_seq: number | null;
+            /** Next Run At */
+            next_run_at: string | null;
+            usage: components["schemas"]["UsageShape"];
+            /** Steps */
+            steps?: components["schemas"]["StepShape"][];
+            /** Deliveries */
+            deliveries: components["schemas"]["CarriedShape"][];
+        };
+        /** SchedulerShape */
+        SchedulerShape: {
+            /** Enabled */
+            enabled: boolean;
+            /** Workers */
+            workers: number;
+            /** Beat At */
+            beat_at: string | null;
+            /** Next Wake At */
+            next_wake_at: string | null;
+        };
+        /**
+         * SentShape
+         * @description What becomes of a message.
+         */
+        SentShape: {
+            /** Inbound Id */
+            inbound_id: string;
+            /** Session Key */
+            session_key: string;
+            /**
+             * Will
+             * @enum {string}
+             */
+            will: "start" | "inject" | "queue";
+        };
+        /**
+         * SessionShape
+         * @description One lasting conversation with one agent.
+         */
+        SessionShape: {
+            /** Key */
+            key: string;
+            /** Title */
+            title: string | null;
+            /** Agent Id */
+            agent_id: string;
+            /** User Id */
+            user_id: string;
+            /** Timezone */
+            timezone: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "idle" | "running";
+            turn: components["schemas"]["OpenTurnShape"] | null;
+            /** Lane */
+            lane: components["schemas"]["WaitingShape"][];
+            /** Lane Size */
+            lane_size: number;
+            /** Addresses */
+            addresses: string[];
+            automations: components["schemas"]["AutomationCounts"];
+            last_message: components["schemas"]["LastMessageShape"] | null;
+            /** Revision */
+            revision: number;
+            /** Created At */
+            created_at: string;
+            /** Updated At */
+            updated_at: string;
+            /** Deleted At */
+            deleted_at: string | null;
+        };
+        /**
+         * SignedInShape
+         * @description Who is signed in now. The cookie's secret is for the door, never for the body.
+         *
+         *     The key is for the page alone: it keeps it in its origin's storage and sends it as the header Homing-Key.
+         */
+        SignedInShape: {
+            /** User Id */
+            user_id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "user" | "admin";
+            /** Expires At */
+            expires_at: string;
+            /** Key */
+            key: string;
+        };
+        /** SignedOutShape */
+        SignedOutShape: {
+            /**
+             * Signed Out
+             * @default true
+             */
+            signed_out?: boolean;
+        };
+        /**
+         * StatusShape
+         * @description How this Homing is, and the caller's own numbers.
+         */
+        StatusShape: {
+            /** Version */
+            version: string;
+            /** Server Time */
+            server_time: string;
+            /** Timezone */
+            timezone: string;
+            model: components["schemas"]["ModelShape"];
+            /** Database */
+            database: string;
+            scheduler: components["schemas"]["SchedulerShape"];
+            jobs: components["schemas"]["JobCounts"];
+            runs: components["schemas"]["RunCounts"];
+            deliveries: components["schemas"]["DeliveryCounts"];
+        };
+        /** StepShape */
+        StepShape: {
+            /** N */
+            n: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "model" | "tool";
+            /** Name */
+            name: string;
+            /** Duration Ms */
+            duration_ms: number | null;
+        };
+        /** TokenShape */
+        TokenShape: {
+            /** Id */
+            id: string;
+            /** User Id */
+            user_id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "user" | "admin";
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Name */
+            name: string | null;
+            /** Approve */
+            approve: boolean;
+            /** Owner */
+            owner: boolean;
+            /** Made From */
+            made_from: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+        };
+        /**
+         * UpcomingList
+         * @description What is to come, soonest first; `more` when there is too much of it to tell it all.
+         */
+        UpcomingList: {
+            /** Items */
+            items: components["schemas"]["UpcomingShape"][];
+            /** More */
+            more: boolean;
+        };
+        /**
+         * UpcomingShape
+         * @description A time at which a job fires, or a day of many.
+         */
+        UpcomingShape: {
+            /** Job Id */
+            job_id: string;
+            /** Job Name */
+            job_name: string;
+            /** Session Key */
+            session_key: string;
+            /** At */
+            at: string;
+            /** Count */
+            count: number;
+        };
+        /** UsageShape */
+        UsageShape: {
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+        };
+        /** UserShape */
+        UserShape: {
+            /** User Id */
+            user_id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "user" | "admin";
+            /** Timezone */
+            timezone: string | null;
+            /** Created At */
+            created_at: string;
+            /** Tokens */
+            tokens: number;
+            /** Last Used At */
+            last_used_at: string | null;
+        };
+        /** WaitingShape */
+        WaitingShape: {
+            /** Inbound Id */
+            inbound_id: string;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "person" | "run" | "report" | "hook" | "agent" | "system";
+            /** Text */
+            text: string;
+            /** Run Id */
+            run_id: string | null;
+            /** Waiting For */
+            waiting_for: ("session" | "slot") | "turn";
+            /** Queued At */
+            queued_at: string;
+        };
+        /** WebhookShape */
+        WebhookShape: {
+            /** Id */
+            id: string;
+            /** Address */
+            address: string;
+            /** Url */
+            url: string;
+            /** Created At */
+            created_at: string;
+        };
+        /**
+         * WhyShape
+         * @description Why a job did or did not run, in plain sentences.
+         */
+        WhyShape: {
+            /** Job Id */
+            job_id: string;
+            /** Answer */
+            answer: string;
+            /** Next Run At */
+            next_run_at: string | null;
+            /** Timezone */
+            timezone: string;
+            /** Runs */
+            runs: components["schemas"]["ExplainedRun"][];
+        };
+        /**
+         * UpdateMe
+         * @description Change one's name or zone; null means the default.
+         */
+        UpdateMe: {
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Timezone
+             * @default null
+             */
+            timezone?: string | null;
+        };
+        /**
+         * CreateToken
+         * @description Make a token; for another user, or with the role admin, only by an admin.
+         */
+        CreateToken: {
+            /**
+             * User
+             * @default null
+             */
+            user?: string | null;
+            /**
+             * Role
+             * @default null
+             */
+            role?: ("user" | "admin") | null;
+            /**
+             * Expires
+             * @default null
+             */
+            expires?: string | null;
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Approve
+             * @default false
+             */
+            approve?: boolean;
+        };
+        /**
+         * AddSession
+         * @description Make a session; without a key it gets one of its own.
+         */
+        AddSession: {
+            /**
+             * Key
+             * @default null
+             */
+            key?: string | null;
+            /**
+             * Title
+             * @default null
+             */
+            title?: string | null;
+            /**
+             * Agent Id
+             * @default null
+             */
+            agent_id?: string | null;
+            /**
+             * Timezone
+             * @default null
+             */
+            timezone?: string | null;
+        };
+        /**
+         * SessionPatch
+         * @description Fields given change, null means the default.
+         */
+        SessionPatch: {
+            /**
+             * Title
+             * @default null
+             */
+            title?: string | null;
+            /**
+             * Timezone
+             * @default null
+             */
+            timezone?: string | null;
+            /**
+             * Agent Id
+             * @default null
+             */
+            agent_id?: string | null;
+            /**
+             * Addresses
+             * @default null
+             */
+            addresses?: string[] | null;
+            /**
+             * Revision
+             * @default null
+             */
+            revision?: number | null;
+        };
+        /**
+         * CancelBody
+         * @description Which turn, if not the one that is open.
+         */
+        CancelBody: {
+            /**
+             * Turn Id
+             * @default null
+             */
+            turn_id?: string | null;
+        };
+        /**
+         * TestBody
+         * @description Where to send a test.
+         */
+        TestBody: {
+            /** Address */
+            address: string;
+        };
+        /** HookBody */
+        HookBody: {
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+        };
+        /**
+         * AddWebhook
+         * @description A URL of one's own to which messages are POSTed, signed.
+         */
+        AddWebhook: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * AddGrant
+         * @description An address that an agent may also write to; for another user, only by an admin.
+         */
+        AddGrant: {
+            /**
+             * Agent Id
+             * @default null
+             */
+            agent_id?: string | null;
+            /** Address */
+            address: string;
+            /**
+             * User
+             * @default null
+             */
+            user?: string | null;
+        };
         /**
          * PayloadAsk
          * @description What a job does; on an update, fields given change.
          */
         PayloadAsk: {
-            /**
-             * Context
-             * @default null
-             */
-            context?: ("session" | "since_last" | "none") | null;
             /**
              * Kind
              * @default null
@@ -1691,43 +2051,47 @@ export interface components {
              * @default null
              */
             timeout_seconds?: number | null;
-        };
-        /** PayloadShape */
-        PayloadShape: {
             /**
              * Context
-             * @enum {string}
-             */
-            context: "session" | "since_last" | "none";
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "agent_turn" | "reminder" | "system_event";
-            /** Message */
-            message: string;
-            /** Model */
-            model: string | null;
-            /** Thinking */
-            thinking: string | null;
-            /** Timeout Seconds */
-            timeout_seconds: number;
-        };
-        /**
-         * PreviewSchedule
-         * @description Ask what a schedule means before anything is kept.
-         */
-        PreviewSchedule: {
-            /**
-             * After
              * @default null
              */
-            after?: string | null;
+            context?: ("session" | "since_last" | "none") | null;
+        };
+        /**
+         * AddJob
+         * @description Add a job to a session. An agent's session is that of its turn, whatever it names.
+         */
+        AddJob: {
             /**
-             * Count
-             * @default 3
+             * Name
+             * @default null
              */
-            count?: number;
+            name?: string | null;
+            /**
+             * Description
+             * @default null
+             */
+            description?: string | null;
+            /**
+             * Enabled
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * Sender Id
+             * @default null
+             */
+            sender_id?: string | null;
+            /**
+             * When
+             * @default null
+             */
+            when?: string | null;
+            /**
+             * Timezone
+             * @default null
+             */
+            timezone?: string | null;
             /**
              * Schedule
              * @description A phrase, or an object: {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
@@ -1737,318 +2101,311 @@ export interface components {
                 [key: string]: unknown;
             } | string;
             /**
+             * Message
+             * @default null
+             */
+            message?: string | null;
+            /** @default null */
+            payload?: components["schemas"]["PayloadAsk"] | null;
+            /**
+             * Session
+             * @default null
+             */
+            session?: ("main" | "isolated") | null;
+            /**
+             * Write Back
+             * @default null
+             */
+            write_back?: ("full" | "summary" | "none") | null;
+            /**
+             * Continue
+             * @default null
+             */
+            continue?: boolean | null;
+            /**
+             * Wake
+             * @default null
+             */
+            wake?: ("now" | "next_heartbeat") | null;
+            /**
+             * Catch Up
+             * @default null
+             */
+            catch_up?: ("latest" | "skip") | null;
+            /**
+             * Catch Up Window Seconds
+             * @default null
+             */
+            catch_up_window_seconds?: number | null;
+            /**
+             * Quiet
+             * @default null
+             */
+            quiet?: boolean | null;
+            /**
+             * Delete After Run
+             * @default null
+             */
+            delete_after_run?: boolean | null;
+            /**
+             * Dedupe Key
+             * @default null
+             */
+            dedupe_key?: string | null;
+            /**
+             * Starts At
+             * @default null
+             */
+            starts_at?: string | null;
+            /**
+             * Ends At
+             * @default null
+             */
+            ends_at?: string | null;
+            /**
+             * Max Runs
+             * @default null
+             */
+            max_runs?: number | null;
+            /**
+             * May Schedule
+             * @default null
+             */
+            may_schedule?: boolean | null;
+            /**
+             * Id
+             * @default null
+             */
+            id?: string | null;
+            /**
              * Session Key
              * @default null
              */
             session_key?: string | null;
+        };
+        /**
+         * JobPatch
+         * @description Fields given change, null means the default; with `revision`, only if nobody was faster.
+         */
+        JobPatch: {
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Description
+             * @default null
+             */
+            description?: string | null;
+            /**
+             * Enabled
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * Sender Id
+             * @default null
+             */
+            sender_id?: string | null;
+            /**
+             * When
+             * @default null
+             */
+            when?: string | null;
+            /**
+             * Timezone
+             * @default null
+             */
+            timezone?: string | null;
+            /**
+             * Schedule
+             * @description A phrase, or an object: {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
+             * @default null
+             */
+            schedule?: {
+                [key: string]: unknown;
+            } | string;
+            /**
+             * Message
+             * @default null
+             */
+            message?: string | null;
+            /** @default null */
+            payload?: components["schemas"]["PayloadAsk"] | null;
+            /**
+             * Session
+             * @default null
+             */
+            session?: ("main" | "isolated") | null;
+            /**
+             * Write Back
+             * @default null
+             */
+            write_back?: ("full" | "summary" | "none") | null;
+            /**
+             * Continue
+             * @default null
+             */
+            continue?: boolean | null;
+            /**
+             * Wake
+             * @default null
+             */
+            wake?: ("now" | "next_heartbeat") | null;
+            /**
+             * Catch Up
+             * @default null
+             */
+            catch_up?: ("latest" | "skip") | null;
+            /**
+             * Catch Up Window Seconds
+             * @default null
+             */
+            catch_up_window_seconds?: number | null;
+            /**
+             * Quiet
+             * @default null
+             */
+            quiet?: boolean | null;
+            /**
+             * Delete After Run
+             * @default null
+             */
+            delete_after_run?: boolean | null;
+            /**
+             * Dedupe Key
+             * @default null
+             */
+            dedupe_key?: string | null;
+            /**
+             * Starts At
+             * @default null
+             */
+            starts_at?: string | null;
+            /**
+             * Ends At
+             * @default null
+             */
+            ends_at?: string | null;
+            /**
+             * Max Runs
+             * @default null
+             */
+            max_runs?: number | null;
+            /**
+             * May Schedule
+             * @default null
+             */
+            may_schedule?: boolean | null;
+            /**
+             * Revision
+             * @default null
+             */
+            revision?: number | null;
+        };
+        /**
+         * DisableBody
+         * @description Why, and until when.
+         */
+        DisableBody: {
+            /**
+             * Reason
+             * @default null
+             */
+            reason?: string | null;
+            /**
+             * Until
+             * @default null
+             */
+            until?: string | null;
+        };
+        /**
+         * SkipBody
+         * @description How many times to leave out.
+         */
+        SkipBody: {
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+        };
+        /**
+         * UndoBody
+         * @description The revision that the change made which is to be taken back.
+         */
+        UndoBody: {
+            /** Revision */
+            revision: number;
+        };
+        /**
+         * PreviewSchedule
+         * @description Ask what a schedule means before anything is kept.
+         */
+        PreviewSchedule: {
+            /**
+             * When
+             * @default null
+             */
+            when?: string | null;
             /**
              * Text
              * @default null
              */
             text?: string | null;
             /**
-             * Timezone
+             * Schedule
+             * @description A phrase, or an object: {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
              * @default null
              */
-            timezone?: string | null;
-            /**
-             * When
-             * @default null
-             */
-            when?: string | null;
-        };
-        /**
-         * PreviewShape
-         * @description What a schedule means.
-         */
-        PreviewShape: {
-            /** Next */
-            next: string[];
-            /** Schedule */
-            schedule: components["schemas"]["AtShape"] | components["schemas"]["EveryShape"] | components["schemas"]["CronShape"];
-            /** Timezone */
-            timezone: string;
-            /** Warnings */
-            warnings: string[];
-            /** Words */
-            words: string;
-        };
-        /**
-         * Problem
-         * @description Why a request was refused; `detail` says how to fix it. Some problems name more beside.
-         */
-        Problem: {
-            /** Code */
-            code: string;
-            /** Detail */
-            detail: string;
-            /** Errors */
-            errors: components["schemas"]["FieldProblem"][];
-            /** Request Id */
-            request_id: string;
-            /** Status */
-            status: number;
-            /** Title */
-            title: string;
-            /** Type */
-            type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /** PromptRefShape */
-        PromptRefShape: {
-            /** Id */
-            id: string;
-            /** Sha256 */
-            sha256: string;
-            /** Version */
-            version: number;
-        };
-        /** RecentShape */
-        RecentShape: {
-            /** Id */
-            id: string;
-            /** Reason */
-            reason: string | null;
-            /** Scheduled For */
-            scheduled_for: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
-        };
-        /** RunCounts */
-        RunCounts: {
-            /** Queued */
-            queued: number;
-            /** Running */
-            running: number;
-        };
-        /**
-         * RunRow
-         * @description A run as lists and events give it.
-         */
-        RunRow: {
-            /** Attempt */
-            attempt: number;
-            /** Closing Seq */
-            closing_seq: number | null;
-            /** Deliveries */
-            deliveries: components["schemas"]["CarriedShape"][];
-            /** Duration Ms */
-            duration_ms: number | null;
-            /** Finished At */
-            finished_at: string | null;
-            /** Id */
-            id: string;
-            /** Job Id */
-            job_id: string;
-            /** Job Name */
-            job_name: string;
-            /** Lateness Ms */
-            lateness_ms: number | null;
-            /** Missed Count */
-            missed_count: number | null;
-            /** Missed Until */
-            missed_until: string | null;
-            /** Next Run At */
-            next_run_at: string | null;
-            /** Opening Seq */
-            opening_seq: number | null;
-            prompt_ref: components["schemas"]["PromptRefShape"] | null;
-            /** Queued At */
-            queued_at: string;
-            /** Reason */
-            reason: string | null;
-            /** Scheduled For */
-            scheduled_for: string;
-            /** Session Key */
-            session_key: string;
-            /** Started At */
-            started_at: string | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
-            /** Summary */
-            summary: string | null;
-            /**
-             * Trigger
-             * @enum {string}
-             */
-            trigger: "timer" | "catch_up" | "manual" | "retry";
-            /** Turn Id */
-            turn_id: string | null;
-            usage: components["schemas"]["UsageShape"];
-            /** Waiting For */
-            waiting_for: ("session" | "slot") | null;
-        };
-        /**
-         * RunShape
-         * @description One due instant of a job, and what became of it.
-         */
-        RunShape: {
-            /** Attempt */
-            attempt: number;
-            /** Closing Seq */
-            closing_seq: number | null;
-            /** Deliveries */
-            deliveries: components["schemas"]["CarriedShape"][];
-            /** Duration Ms */
-            duration_ms: number | null;
-            /** Error */
-            error?: string | null;
-            /** Finished At */
-            finished_at: string | null;
-            /** Id */
-            id: string;
-            /** Job Id */
-            job_id: string;
-            /** Job Name */
-            job_name: string;
-            /** Lateness Ms */
-            lateness_ms: number | null;
-            /** Missed Count */
-            missed_count: number | null;
-            /** Missed Until */
-            missed_until: string | null;
-            /** Next Run At */
-            next_run_at: string | null;
-            /** Opening Seq */
-            opening_seq: number | null;
-            /** Prompt */
-            prompt?: string | null;
-            prompt_ref: components["schemas"]["PromptRefShape"] | null;
-            /** Queued At */
-            queued_at: string;
-            /** Reason */
-            reason: string | null;
-            /** Scheduled For */
-            scheduled_for: string;
-            /** Session Key */
-            session_key: string;
-            /** Started At */
-            started_at: string | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
-            /** Steps */
-            steps?: components["schemas"]["StepShape"][];
-            /** Summary */
-            summary: string | null;
-            /**
-             * Trigger
-             * @enum {string}
-             */
-            trigger: "timer" | "catch_up" | "manual" | "retry";
-            /** Turn Id */
-            turn_id: string | null;
-            usage: components["schemas"]["UsageShape"];
-            /** Variables */
-            variables?: {
+            schedule?: {
                 [key: string]: unknown;
-            } | null;
-            /** Waiting For */
-            waiting_for: ("session" | "slot") | null;
-        };
-        /** SchedulerShape */
-        SchedulerShape: {
-            /** Beat At */
-            beat_at: string | null;
-            /** Enabled */
-            enabled: boolean;
-            /** Next Wake At */
-            next_wake_at: string | null;
-            /** Workers */
-            workers: number;
-        };
-        /**
-         * SentShape
-         * @description What becomes of a message.
-         */
-        SentShape: {
-            /** Inbound Id */
-            inbound_id: string;
-            /** Session Key */
-            session_key: string;
-            /**
-             * Will
-             * @enum {string}
-             */
-            will: "start" | "inject" | "queue";
-        };
-        /**
-         * SessionPatch
-         * @description Fields given change, null means the default.
-         */
-        SessionPatch: {
-            /**
-             * Addresses
-             * @default null
-             */
-            addresses?: string[] | null;
-            /**
-             * Agent Id
-             * @default null
-             */
-            agent_id?: string | null;
-            /**
-             * Revision
-             * @default null
-             */
-            revision?: number | null;
+            } | string;
             /**
              * Timezone
              * @default null
              */
             timezone?: string | null;
             /**
-             * Title
+             * Count
+             * @default 3
+             */
+            count?: number;
+            /**
+             * After
              * @default null
              */
-            title?: string | null;
+            after?: string | null;
+            /**
+             * Session Key
+             * @default null
+             */
+            session_key?: string | null;
+        };
+        /** AddMemory */
+        AddMemory: {
+            /** Text */
+            text: string;
         };
         /**
-         * SessionShape
-         * @description One lasting conversation with one agent.
+         * MessageBody
+         * @description What a person says.
          */
-        SessionShape: {
-            /** Addresses */
-            addresses: string[];
-            /** Agent Id */
-            agent_id: string;
-            automations: components["schemas"]["AutomationCounts"];
-            /** Created At */
-            created_at: string;
-            /** Deleted At */
-            deleted_at: string | null;
-            /** Key */
-            key: string;
-            /** Lane */
-            lane: components["schemas"]["WaitingShape"][];
-            /** Lane Size */
-            lane_size: number;
-            last_message: components["schemas"]["LastMessageShape"] | null;
-            /** Revision */
-            revision: number;
+        MessageBody: {
+            /** Text */
+            text: string;
             /**
-             * State
+             * Mode
+             * @default inject
              * @enum {string}
              */
-            state: "idle" | "running";
-            /** Timezone */
-            timezone: string;
-            /** Title */
-            title: string | null;
-            turn: components["schemas"]["OpenTurnShape"] | null;
-            /** Updated At */
-            updated_at: string;
-            /** User Id */
-            user_id: string;
+            mode?: "inject" | "queue";
+            /**
+             * Sender Id
+             * @default null
+             */
+            sender_id?: string | null;
         };
         /**
          * SignIn
@@ -2067,200 +2424,38 @@ export interface components {
             token?: string | null;
         };
         /**
-         * SignedInShape
-         * @description Who is signed in now. The cookie's secret is for the door, never for the body.
+         * FieldProblem
+         * @description One field that cannot be taken, and why.
          */
-        SignedInShape: {
-            /** Expires At */
-            expires_at: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "user" | "admin";
-            /** User Id */
-            user_id: string;
-        };
-        /** SignedOutShape */
-        SignedOutShape: {
-            /**
-             * Signed Out
-             * @default true
-             */
-            signed_out?: boolean;
+        FieldProblem: {
+            /** Field */
+            field: string;
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
         };
         /**
-         * SkipBody
-         * @description How many times to leave out.
+         * Problem
+         * @description Why a request was refused; `detail` says how to fix it. Some problems name more beside.
          */
-        SkipBody: {
-            /**
-             * Count
-             * @default 1
-             */
-            count?: number;
-        };
-        /**
-         * StatusShape
-         * @description How this Homing is, and the caller's own numbers.
-         */
-        StatusShape: {
-            /** Database */
-            database: string;
-            deliveries: components["schemas"]["DeliveryCounts"];
-            jobs: components["schemas"]["JobCounts"];
-            model: components["schemas"]["ModelShape"];
-            runs: components["schemas"]["RunCounts"];
-            scheduler: components["schemas"]["SchedulerShape"];
-            /** Server Time */
-            server_time: string;
-            /** Timezone */
-            timezone: string;
-            /** Version */
-            version: string;
-        };
-        /** StepShape */
-        StepShape: {
-            /** Duration Ms */
-            duration_ms: number | null;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "model" | "tool";
-            /** N */
-            n: number;
-            /** Name */
-            name: string;
-        };
-        /**
-         * TestBody
-         * @description Where to send a test.
-         */
-        TestBody: {
-            /** Address */
-            address: string;
-        };
-        /** TokenShape */
-        TokenShape: {
-            /** Created At */
-            created_at: string;
-            /** Expires At */
-            expires_at: string | null;
-            /** Id */
-            id: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "user" | "admin";
-            /** User Id */
-            user_id: string;
-        };
-        /**
-         * UndoBody
-         * @description The revision that the change made which is to be taken back.
-         */
-        UndoBody: {
-            /** Revision */
-            revision: number;
-        };
-        /**
-         * UpcomingList
-         * @description What is to come, soonest first; `more` when there is too much of it to tell it all.
-         */
-        UpcomingList: {
-            /** Items */
-            items: components["schemas"]["UpcomingShape"][];
-            /** More */
-            more: boolean;
-        };
-        /**
-         * UpcomingShape
-         * @description A time at which a job fires, or a day of many.
-         */
-        UpcomingShape: {
-            /** At */
-            at: string;
-            /** Count */
-            count: number;
-            /** Job Id */
-            job_id: string;
-            /** Job Name */
-            job_name: string;
-            /** Session Key */
-            session_key: string;
-        };
-        /**
-         * UpdateMe
-         * @description Change one's name or zone; null means the default.
-         */
-        UpdateMe: {
-            /**
-             * Name
-             * @default null
-             */
-            name?: string | null;
-            /**
-             * Timezone
-             * @default null
-             */
-            timezone?: string | null;
-        };
-        /** UsageShape */
-        UsageShape: {
-            /** Input Tokens */
-            input_tokens: number;
-            /** Output Tokens */
-            output_tokens: number;
-        };
-        /** WaitingShape */
-        WaitingShape: {
-            /** Inbound Id */
-            inbound_id: string;
-            /** Queued At */
-            queued_at: string;
-            /** Run Id */
-            run_id: string | null;
-            /**
-             * Source
-             * @enum {string}
-             */
-            source: "person" | "run" | "report" | "hook" | "agent" | "system";
-            /** Text */
-            text: string;
-            /**
-             * Waiting For
-             * @enum {string}
-             */
-            waiting_for: "session" | "slot";
-        };
-        /** WebhookShape */
-        WebhookShape: {
-            /** Address */
-            address: string;
-            /** Created At */
-            created_at: string;
-            /** Id */
-            id: string;
-            /** Url */
-            url: string;
-        };
-        /**
-         * WhyShape
-         * @description Why a job did or did not run, in plain sentences.
-         */
-        WhyShape: {
-            /** Answer */
-            answer: string;
-            /** Job Id */
-            job_id: string;
-            /** Next Run At */
-            next_run_at: string | null;
-            /** Runs */
-            runs: components["schemas"]["ExplainedRun"][];
-            /** Timezone */
-            timezone: string;
+        Problem: {
+            /** Type */
+            type: string;
+            /** Code */
+            code: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /** Errors */
+            errors: components["schemas"]["FieldProblem"][];
+            /** Request Id */
+            request_id: string;
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: {
@@ -2344,7 +2539,7 @@ export interface components {
             content: {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {unknown} */
-                    code?: "invalid" | "key_reused";
+                    code?: "invalid" | "key_reused" | "unknown_model";
                 };
             };
         };
@@ -2392,18 +2587,9 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    admin_list_jobs: {
+    get_status: {
         parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                user_id?: string;
-                session_key?: string;
-                enabled?: boolean;
-                status?: "active" | "paused" | "attention" | "done";
-                q?: string;
-                sort?: "next" | "name" | "updated" | "last";
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -2416,7 +2602,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_JobShape_"];
+                    "application/json": components["schemas"]["StatusShape"];
                 };
             };
             /** @description Bad Request */
@@ -2437,20 +2623,14 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    admin_update_job: {
+    get_me: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                id: string;
-            };
+            path?: never;
             cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["JobPatch"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Successful Response */
             200: {
@@ -2458,7 +2638,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShape"];
+                    "application/json": components["schemas"]["MeShape"];
                 };
             };
             /** @description Bad Request */
@@ -2469,10 +2649,6 @@ export interface operations {
             403: components["responses"]["Problem403"];
             /** @description Not Found */
             404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
             /** @description Unprocessable Entity */
             422: components["responses"]["Problem422"];
             /** @description Too Many Requests */
@@ -2483,21 +2659,16 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    admin_disable_job: {
+    update_me: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["DisableBody"];
+                "application/json": components["schemas"]["UpdateMe"];
             };
         };
         responses: {
@@ -2507,7 +2678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobShape"];
+                    "application/json": components["schemas"]["MeShape"];
                 };
             };
             /** @description Bad Request */
@@ -2571,7 +2742,86 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    sign_in: {
+    list_users: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_UserShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: {
+                user?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_TokenShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_token: {
         parameters: {
             query?: never;
             header?: {
@@ -2583,17 +2833,17 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["SignIn"];
+                "application/json": components["schemas"]["CreateToken"];
             };
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignedInShape"];
+                    "application/json": components["schemas"]["NewTokenShape"];
                 };
             };
             /** @description Bad Request */
@@ -2618,11 +2868,13 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    sign_out: {
+    revoke_token: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -2633,7 +2885,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignedOutShape"];
+                    "application/json": components["schemas"]["Gone"];
                 };
             };
             /** @description Bad Request */
@@ -2646,8 +2898,6 @@ export interface operations {
             404: components["responses"]["Problem404"];
             /** @description Conflict */
             409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
             /** @description Unprocessable Entity */
             422: components["responses"]["Problem422"];
             /** @description Too Many Requests */
@@ -2658,13 +2908,13 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    list_deliveries: {
+    list_sessions: {
         parameters: {
             query?: {
                 limit?: number;
                 cursor?: string;
-                state?: "pending" | "sent" | "dead";
-                session_key?: string;
+                q?: string;
+                channel?: string;
             };
             header?: never;
             path?: never;
@@ -2678,7 +2928,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_DeliveryShape_"];
+                    "application/json": components["schemas"]["Page_SessionShape_"];
                 };
             };
             /** @description Bad Request */
@@ -2699,7 +2949,283 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    retry_delivery: {
+    add_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["AddSession"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_session: {
+        parameters: {
+            query?: {
+                delete_automations?: boolean;
+            };
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SessionPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_messages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                after?: number;
+                before?: number;
+            };
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_MessageShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    send_message: {
+        parameters: {
+            query?: {
+                wait?: number;
+            };
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageBody"];
+            };
+        };
+        responses: {
+            /** @description With `wait`: the turn that took the message has closed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnsweredShape"];
+                };
+            };
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancel_turn: {
         parameters: {
             query?: never;
             header?: {
@@ -2707,11 +3233,64 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                id: string;
+                key: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelledShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    test_address: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestBody"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             202: {
@@ -2744,11 +3323,16 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    watch_events: {
+    list_hooks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
-            path?: never;
+            path: {
+                key: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -2759,7 +3343,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "application/json": components["schemas"]["Listing_HookShape_"];
                 };
             };
             /** @description Bad Request */
@@ -2780,7 +3364,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    call_hook: {
+    add_hook: {
         parameters: {
             query?: never;
             header?: {
@@ -2788,24 +3372,23 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                token: string;
+                key: string;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": unknown;
-                "text/plain": string;
+                "application/json": components["schemas"]["HookBody"];
             };
         };
         responses: {
             /** @description Successful Response */
-            202: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CalledShape"];
+                    "application/json": components["schemas"]["NewHookShape"];
                 };
             };
             /** @description Bad Request */
@@ -2820,6 +3403,300 @@ export interface operations {
             409: components["responses"]["Problem409"];
             /** @description Request Entity Too Large */
             413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    remove_hook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gone"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_WebhookShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    add_webhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddWebhook"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhookShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    remove_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gone"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_grants: {
+        parameters: {
+            query?: {
+                user?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing_GrantShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    add_grant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddGrant"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewGrantShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    remove_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gone"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
             /** @description Unprocessable Entity */
             422: components["responses"]["Problem422"];
             /** @description Too Many Requests */
@@ -3058,55 +3935,6 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    disable_job: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["DisableBody"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["JobShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
     enable_job: {
         parameters: {
             query?: never;
@@ -3152,7 +3980,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    run_job: {
+    disable_job: {
         parameters: {
             query?: never;
             header?: {
@@ -3164,15 +3992,19 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DisableBody"];
+            };
+        };
         responses: {
             /** @description Successful Response */
-            202: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunShape"];
+                    "application/json": components["schemas"]["JobShape"];
                 };
             };
             /** @description Bad Request */
@@ -3187,51 +4019,6 @@ export interface operations {
             409: components["responses"]["Problem409"];
             /** @description Request Entity Too Large */
             413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_runs_of_job: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                session_key?: string;
-                state?: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
-                from?: string;
-                to?: string;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_RunRow_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
             /** @description Unprocessable Entity */
             422: components["responses"]["Problem422"];
             /** @description Too Many Requests */
@@ -3340,6 +4127,51 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    run_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
     why_job: {
         parameters: {
             query?: {
@@ -3380,213 +4212,6 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    get_me: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MeShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    update_me: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["UpdateMe"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MeShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_memories: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                q?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_MemoryShape_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    add_memory: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AddMemory"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MemoryShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    remove_memory: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Gone"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
     list_runs: {
         parameters: {
             query?: {
@@ -3600,6 +4225,51 @@ export interface operations {
             };
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_RunRow_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_runs_of_job: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                session_key?: string;
+                state?: "queued" | "running" | "ok" | "error" | "skipped" | "cancelled";
+                from?: string;
+                to?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -3714,6 +4384,46 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    list_upcoming: {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                session_key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpcomingList"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
     preview_schedule: {
         parameters: {
             query?: never;
@@ -3761,13 +4471,13 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    list_sessions: {
+    list_deliveries: {
         parameters: {
             query?: {
                 limit?: number;
                 cursor?: string;
-                q?: string;
-                channel?: string;
+                state?: "pending" | "sent" | "dead";
+                session_key?: string;
             };
             header?: never;
             path?: never;
@@ -3781,7 +4491,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_SessionShape_"];
+                    "application/json": components["schemas"]["Page_DeliveryShape_"];
                 };
             };
             /** @description Bad Request */
@@ -3802,7 +4512,92 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    add_session: {
+    retry_delivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_memories: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_MemoryShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    add_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -3812,9 +4607,9 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
-                "application/json": components["schemas"]["AddSession"];
+                "application/json": components["schemas"]["AddMemory"];
             };
         };
         responses: {
@@ -3824,7 +4619,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionShape"];
+                    "application/json": components["schemas"]["MemoryShape"];
                 };
             };
             /** @description Bad Request */
@@ -3849,133 +4644,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    get_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SessionShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    delete_session: {
-        parameters: {
-            query?: {
-                delete_automations?: boolean;
-            };
-            header?: never;
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeletedShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    update_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["SessionPatch"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SessionShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    cancel_turn: {
+    confirm_memory: {
         parameters: {
             query?: never;
             header?: {
@@ -3983,13 +4652,326 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                key: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    remove_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gone"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    admin_list_jobs: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                user_id?: string;
+                session_key?: string;
+                enabled?: boolean;
+                status?: "active" | "paused" | "attention" | "done";
+                q?: string;
+                sort?: "next" | "name" | "updated" | "last";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_JobShape_"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    admin_update_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["CancelBody"];
+                "application/json": components["schemas"]["JobPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    admin_disable_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DisableBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedInShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOutShape"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem400"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem401"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem403"];
+            /** @description Not Found */
+            404: components["responses"]["Problem404"];
+            /** @description Conflict */
+            409: components["responses"]["Problem409"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem413"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem422"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem429"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem500"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem503"];
+        };
+    };
+    call_hook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+                "text/plain": string;
             };
         };
         responses: {
@@ -3999,7 +4981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CancelledShape"];
+                    "application/json": components["schemas"]["CalledShape"];
                 };
             };
             /** @description Bad Request */
@@ -4066,290 +5048,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    list_hooks: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Listing_HookShape_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    add_hook: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["HookBody"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewHookShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    remove_hook: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                key: string;
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Gone"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_messages: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-                after?: number;
-                before?: number;
-            };
-            header?: never;
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_MessageShape_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    send_message: {
-        parameters: {
-            query?: {
-                wait?: number;
-            };
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MessageBody"];
-            };
-        };
-        responses: {
-            /** @description With `wait`: the turn that took the message has closed. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AnsweredShape"];
-                };
-            };
-            /** @description Successful Response */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SentShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    test_address: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TestBody"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeliveryShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_status: {
+    watch_events: {
         parameters: {
             query?: never;
             header?: never;
@@ -4364,7 +5063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StatusShape"];
+                    "text/event-stream": string;
                 };
             };
             /** @description Bad Request */
@@ -4375,298 +5074,6 @@ export interface operations {
             403: components["responses"]["Problem403"];
             /** @description Not Found */
             404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_tokens: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Listing_TokenShape_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    create_token: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["CreateToken"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewTokenShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    revoke_token: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Gone"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_upcoming: {
-        parameters: {
-            query?: {
-                from?: string;
-                to?: string;
-                session_key?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpcomingList"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_webhooks: {
-        parameters: {
-            query?: {
-                limit?: number;
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Listing_WebhookShape_"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    add_webhook: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Done once in 24 hours for each key; a repeat gets the first answer. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AddWebhook"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewWebhookShape"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem413"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem422"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem429"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem500"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem503"];
-        };
-    };
-    remove_webhook: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Gone"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem400"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem401"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem403"];
-            /** @description Not Found */
-            404: components["responses"]["Problem404"];
-            /** @description Conflict */
-            409: components["responses"]["Problem409"];
             /** @description Unprocessable Entity */
             422: components["responses"]["Problem422"];
             /** @description Too Many Requests */

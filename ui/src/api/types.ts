@@ -28,6 +28,9 @@ export type MessageMeta = {
   cron_job_name?: string;
   cron_run_id?: string;
   outcome?: "failed" | "cancelled";
+  source?: string;
+  hook_id?: string;
+  hook_name?: string | null;
   [more: string]: unknown;
 };
 export type Message = Omit<Shapes["MessageShape"], "meta"> & { meta: MessageMeta };

@@ -7,7 +7,6 @@ import { updateSession } from "../api/operations";
 import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
-import { Said } from "../parts/Said";
 import { Sheet } from "../parts/Sheet";
 import { complain } from "../parts/toasts";
 import { useMedia } from "../parts/useMedia";
@@ -21,7 +20,7 @@ import { Lane } from "./Lane";
 import { useNotifications } from "./notify";
 import { post, useOutbox } from "./outbox";
 import { Panel } from "./Panel";
-import { Transcript } from "./Transcript";
+import { NotSent, Transcript } from "./Transcript";
 
 export function ChatPage({ sessionKey, home = false }: { sessionKey: string | null; home?: boolean }) {
   useNotifications();
@@ -55,7 +54,7 @@ function Beginning() {
   const client = useQueryClient();
   const [key] = useState(newKey);
   const outbox = useOutbox(key);
-  const refused = outbox.find((one) => one.state === "refused");
+  const unsent = outbox.find((one) => one.state === "refused" || one.state === "unreachable");
 
   async function begin(text: string) {
     if (!(await post(key, text, "inject"))) return;
@@ -69,9 +68,9 @@ function Beginning() {
       <ChatHead session={undefined} />
       <FirstMinute onTry={(text) => void begin(text)} />
       <Foot>
-        {refused && (
+        {unsent && (
           <p role="alert" className="pb-1 text-bad">
-            Not sent. <Said text={refused.error ?? ""} />
+            <NotSent one={unsent} />
           </p>
         )}
         <Composer session={undefined} draftKey="new" onSend={(text) => void begin(text)} onPanel={null} panelOpen={false} />

@@ -24,6 +24,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
   const turn = session?.state === "running" ? session.turn : null;
   const narrow = useMedia("(max-width: 30rem)");
   const choice = turn?.source === "person";
+  const tooLong = text.trim().length - LONGEST;
 
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
@@ -44,7 +45,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
 
   function send() {
     const words = text.trim();
-    if (words === "" || words.length > LONGEST) return;
+    if (words === "" || tooLong > 0) return;
     write("");
     onSend(words, choice && queue ? "queue" : "inject");
   }
@@ -73,6 +74,11 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
           )}
         </div>
       )}
+      {tooLong > 0 && (
+        <p id="too-long" role="alert" className="pb-1 text-[0.87rem] text-bad">
+          {plural(tooLong, "character")} too long: a message has at most {LONGEST.toLocaleString("en")}. Shorten it, or send it in parts.
+        </p>
+      )}
       <div className="flex items-end gap-1 rounded-xl border border-edge bg-paper py-1 pr-1 pl-1 focus-within:border-accent focus-within:outline focus-within:outline-accent">
         {onPanel && (
           <Tip text={session?.automations.total ? plural(session.automations.total, "automation") : "Automations of this conversation"}>
@@ -85,9 +91,9 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
           ref={field}
           data-composer
           rows={1}
-          maxLength={LONGEST}
           aria-label="Message"
-          aria-describedby={turn ? "will" : undefined}
+          aria-describedby={[turn ? "will" : "", tooLong > 0 ? "too-long" : ""].join(" ").trim() || undefined}
+          aria-invalid={tooLong > 0}
           placeholder={narrow ? "Say something" : "Say something, or “remind me in 10 minutes to …”"}
           className="max-h-[40dvh] min-h-[2.15rem] w-full resize-none bg-transparent px-1.5 py-1.5 leading-snug outline-none"
           value={text}
@@ -98,7 +104,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
           type="button"
           className="icon-button !bg-ink !text-paper disabled:!bg-hover disabled:!text-mute"
           aria-label="Send"
-          disabled={text.trim() === ""}
+          disabled={text.trim() === "" || tooLong > 0}
           onClick={send}
         >
           <Icon name="up" />

@@ -6,7 +6,8 @@ import { retryDelivery } from "../api/operations";
 import type { Message, MessageDelivery } from "../api/types";
 import { Glyph } from "../parts/Glyph";
 import { Icon, type IconName } from "../parts/Icon";
-import { Markdown } from "../parts/Markdown";
+import { Markdown, PlainText } from "../parts/Markdown";
+import { Fallback } from "../parts/Net";
 import { Said } from "../parts/Said";
 import { Tip } from "../parts/Tip";
 import { complain } from "../parts/toasts";
@@ -22,7 +23,9 @@ type MessageProps = { message: Message; zone: string; follows: boolean; cardOf: 
 export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked }: MessageProps) {
   return (
     <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked}>
-      <Body message={message} zone={zone} follows={follows} />
+      <Fallback to={<PlainText text={message.text} />}>
+        <Body message={message} zone={zone} follows={follows} />
+      </Fallback>
       {message.cards.map((card) => (
         <MessageCard key={card.job_id + card.revision} card={card} whole={cardOf(card.job_id) === message.seq} />
       ))}
@@ -34,6 +37,7 @@ export const MessageView = memo(function MessageView({ message, zone, follows, c
 });
 
 function Body({ message, zone, follows }: { message: Message; zone: string; follows: boolean }) {
+  if (message.meta.source === "hook") return <HookBody message={message} />;
   if (message.kind === "note") return <NoteBody message={message} />;
   if (message.kind === "report" && message.role === "user") return <ReportBody message={message} />;
   if (message.role === "user") return message.kind === "scheduled" || message.meta.cron_turn ? <OpeningBody message={message} zone={zone} /> : <PersonBody text={message.text} />;
@@ -146,6 +150,21 @@ function Clamped({ children }: { children: ReactNode }) {
         </button>
       )}
     </>
+  );
+}
+
+/** What another program sent: its name, and its words as plain text. */
+function HookBody({ message }: { message: Message }) {
+  return (
+    <div className="border-l-2 border-edge pl-3">
+      <p className="mb-1 flex flex-wrap items-center gap-x-2 text-[0.87rem] text-mute">
+        <Icon name="tool" size={15} />
+        <span>From the hook {message.meta.hook_name ? `“${message.meta.hook_name}”` : message.meta.hook_id}</span>
+      </p>
+      <Clamped>
+        <PlainText text={message.text} />
+      </Clamped>
+    </div>
   );
 }
 

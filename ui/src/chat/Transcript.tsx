@@ -137,14 +137,14 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
   return (
     <Line at={null} zone={zone}>
       <PersonBody text={one.text} faded />
-      {one.state === "refused" ? (
+      {one.state === "unreachable" || one.state === "refused" ? (
         <p role="alert" className="mt-1 flex flex-wrap gap-x-2 text-[0.87rem] text-bad">
-          <span>
-            Not sent. <Said text={one.error ?? ""} />
-          </span>
-          <button type="button" className="link" onClick={() => void postAgain(sessionKey, one)}>
-            Send again
-          </button>
+          <NotSent one={one} />
+          {one.state === "refused" && (
+            <button type="button" className="link" onClick={() => void postAgain(sessionKey, one)}>
+              Send again
+            </button>
+          )}
           <button type="button" className="link" onClick={() => drop(sessionKey, new Set([one.id]))}>
             Drop
           </button>
@@ -154,6 +154,10 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
       )}
     </Line>
   );
+}
+
+export function NotSent({ one }: { one: Outgoing }) {
+  return <span>{one.state === "refused" ? <>Not sent. <Said text={one.error ?? ""} /></> : "Not sent yet: Homing does not answer. It will be sent as soon as Homing is back."}</span>;
 }
 
 /** Where the newest card of a job stands. The same function until that changes, so that no message is drawn again for nothing. */

@@ -1,6 +1,7 @@
 // Messages on their way to the server. Each stays here until the transcript has it, so that none is ever seen to vanish.
 import { useSyncExternalStore } from "react";
-import { randomKey, sentenceOf } from "../api/client";
+import { Unreachable, randomKey, sentenceOf } from "../api/client";
+import { nextHello } from "../api/live";
 import { sendMessage } from "../api/operations";
 
 export type Outgoing = {
@@ -8,7 +9,7 @@ export type Outgoing = {
   text: string;
   mode: "inject" | "queue";
   sentAt: number;
-  state: "sending" | "taken" | "refused";
+  state: "sending" | "unreachable" | "taken" | "refused";
   inboundId: string | null;
   will: "start" | "inject" | "queue" | null;
   error: string | null;
@@ -53,13 +54,23 @@ export function drop(key: string, ids: ReadonlySet<string>) {
   if (left.length < have.length) set(key, left);
 }
 
+const isDropped = (key: string, id: string) => !boxes.get(key)?.some((one) => one.id === id);
+
+/** Send until the server takes or refuses it. While it is away, each return of the stream is another try. */
 async function carry(key: string, { id, text, mode }: Outgoing): Promise<boolean> {
-  try {
-    const taken = await sendMessage(key, { text, mode }, id);
-    change(key, id, { state: "taken", inboundId: taken.inbound_id, will: "will" in taken ? taken.will : "start" });
-    return true;
-  } catch (error) {
-    change(key, id, { state: "refused", error: sentenceOf(error) });
-    return false;
+  while (!isDropped(key, id)) {
+    try {
+      const taken = await sendMessage(key, { text, mode }, id);
+      change(key, id, { state: "taken", inboundId: taken.inbound_id, will: "will" in taken ? taken.will : "start" });
+      return true;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) {
+        change(key, id, { state: "refused", error: sentenceOf(error) });
+        return false;
+      }
+      change(key, id, { state: "unreachable", error: null });
+      await nextHello();
+    }
   }
+  return false;
 }

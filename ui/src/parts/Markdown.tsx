@@ -4,9 +4,41 @@ import { type ReactNode, memo } from "react";
 
 const SAFE = /^(https?:|mailto:)/i;
 
+// Deeper than people write. A program can write much deeper, and both the lexer and the drawing are recursive.
+const DEEPEST = 50;
+const MARKER = "(?:>|[-*+](?=[ \\t]|$)|\\d{1,9}[.)](?=[ \\t]|$))";
+const NESTED_LINE = new RegExp(`^(?:(?:[ \\t]*${MARKER}){${DEEPEST},}|[ \\t]{${2 * DEEPEST},}${MARKER})`, "m");
+
 export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
-  return <div className={live ? "prose live" : "prose"}>{blocks(lexer(text, { gfm: true, breaks: true }))}</div>;
+  const tokens = tokensOf(text);
+  return <div className={live ? "prose live" : "prose"}>{tokens ? blocks(tokens) : <PlainText text={text} />}</div>;
 });
+
+export function PlainText({ text }: { text: string }) {
+  return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>;
+}
+
+/** The text's tokens, or null where it is shown as plain text: nested too deep, or the lexer gave up. */
+function tokensOf(text: string): Token[] | null {
+  if (NESTED_LINE.test(text)) return null;
+  try {
+    const tokens = lexer(text, { gfm: true, breaks: true });
+    return isDeep(tokens) ? null : tokens;
+  } catch {
+    return null;
+  }
+}
+
+type Nested = { tokens?: Nested[]; items?: Nested[]; header?: Nested[]; rows?: Nested[][] };
+
+function isDeep(tokens: Token[]): boolean {
+  let level = tokens as Nested[];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((token) => [...(token.tokens ?? []), ...(token.items ?? []), ...(token.header ?? []), ...(token.rows ?? []).flat()]);
+  }
+  return false;
+}
 
 function blocks(tokens: Token[]): ReactNode[] {
   return tokens.map((token, index) => <Block key={index} token={token} />);

@@ -1,7 +1,21 @@
-// The last net: a page that broke says so and offers to begin again, instead of leaving white paper.
+// Error boundaries: what breaks says so, and the rest of the screen goes on.
 import { Component, type ReactNode } from "react";
 import { Blank } from "./Blank";
 
+/** Draws something else in place of a part that broke. */
+export class Fallback extends Component<{ children: ReactNode; to: ReactNode }, { broken: boolean }> {
+  override state = { broken: false };
+
+  static getDerivedStateFromError() {
+    return { broken: true };
+  }
+
+  override render() {
+    return this.state.broken ? this.props.to : this.props.children;
+  }
+}
+
+/** A page that broke offers to load again, instead of leaving white paper. */
 export class Net extends Component<{ children: ReactNode; on: string }, { broken: boolean; on: string }> {
   override state = { broken: false, on: this.props.on };
 
@@ -19,7 +33,7 @@ export class Net extends Component<{ children: ReactNode; on: string }, { broken
     return (
       <div role="alert">
         <Blank icon="note" title="This page broke">
-          <p>That is a fault of ours. Nothing of yours is lost.</p>
+          <p>This is a bug in Homing. Nothing you wrote is lost.</p>
           <button type="button" className="button mt-4" onClick={() => location.reload()}>
             Load it again
           </button>

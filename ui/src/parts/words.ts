@@ -1,5 +1,5 @@
 // State names and reasons as people say them. The server's sentences are shown as they are; these are for single words.
-import type { CardChange, Job, JobStatus, Message, Run, RunState, Source } from "../api/types";
+import type { CardChange, Job, JobStatus, Message, Run, RunState, Source, Waiting } from "../api/types";
 
 export const jobStatusWord: Record<JobStatus, string> = { active: "Active", paused: "Paused", attention: "Needs you", done: "Done" };
 
@@ -75,8 +75,12 @@ export const sourceWord: Record<Source, string> = {
   system: "the system",
 };
 
-export const waitingForWord = (waiting: "session" | "slot" | null) =>
-  waiting === "slot" ? "waits for a free slot" : "waits until this conversation is free";
+const waitingForWords: Record<Waiting["waiting_for"], string> = {
+  session: "waits until this conversation is free",
+  slot: "waits for a free slot",
+  turn: "will be seen by the next turn",
+};
+export const waitingForWord = (waiting: Waiting["waiting_for"] | null) => waitingForWords[waiting ?? "session"];
 
 export const payloadWord: Record<Job["payload"]["kind"], string> = {
   agent_turn: "The agent works on it",
@@ -88,8 +92,9 @@ export const titleOf = (session: { title: string | null; key: string } | undefin
 
 /** An opening without its first line: what the agent was asked to do. */
 export function askedOf({ text }: Pick<Message, "text">): string {
+  if (!text.startsWith("Scheduled cron job triggered:")) return text;
   const blank = text.indexOf("\n\n");
-  return text.startsWith("Scheduled cron job triggered:") && blank > 0 ? text.slice(blank + 2) : text;
+  return blank > 0 ? text.slice(blank + 2) : "";
 }
 
 /** The due instant is part of a run's id: `job_…:1770000000000`, with `:m` or `:r1` behind it for other triggers. */
