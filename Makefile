@@ -20,7 +20,7 @@ PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 
 BUILT      := $(PAGE)
 endif
 
-.PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture weigh clean
+.PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture soak weigh clean
 
 setup: $(READY)
 
@@ -92,6 +92,12 @@ SEEDS   ?= 1 2 3
 torture: setup
 	$(BIN)/python -m torture --database sqlite --seconds $(SECONDS) --seed $(SEEDS)
 	$(BIN)/python -m torture --database postgresql --seconds $(SECONDS) --seed $(SEEDS)
+
+# Hostile clients beside normal load, on each database; docs/proofs.md records the long runs.
+SOAK ?= 1800
+soak: setup $(BUILT)
+	$(BIN)/python -m soak --seconds $(SOAK) --database sqlite
+	$(BIN)/python -m soak --seconds $(SOAK) --database postgresql
 
 # Logical lines per room, without testing/ and migrations. A capability may add some; everything else pays by deleting.
 weigh:

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 from homing.testing import PostgresServer
 
-TOKEN = "hom_soak_owner_with_a_long_token"  # noqa: S105 - of a home that lives for minutes
+TOKEN = "hom_soak_owner_with_a_long_token"
 DESCRIPTORS = 512
 _STARTS_WITHIN = 60.0
 _ENDS_WITHIN = 30.0
@@ -98,7 +98,7 @@ class House:
     def _is_ready(self, announced: Path) -> bool:
         with suppress(URLError, OSError, ValueError):
             self.url = json.loads(announced.read_text())["url"]
-            with urlopen(f"{self.url}/readyz", timeout=1) as response:  # noqa: S310 - our own address
+            with urlopen(f"{self.url}/readyz", timeout=1) as response:
                 return response.status == 200
         return False
 

@@ -108,7 +108,7 @@ async def _soak(house: House, seconds: float) -> Seen:
 
 def _hostile(arguments: list[str]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "soak.hostile", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603 - our own module
+    return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
 async def _set_up(owner: httpx2.AsyncClient) -> list[str]:
