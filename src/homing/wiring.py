@@ -19,11 +19,12 @@ import structlog
 from homing.agent.choice import choose, why_unusable
 from homing.agent.models import Models
 from homing.model.clock import Clock, SystemClock
-from homing.model.errors import NotReady
+from homing.model.errors import ChannelFailed, NotReady
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent
 from homing.model.targets import loopback_allowed
 from homing.operations.desk import House
+from homing.operations.place import place_of, points_here
 from homing.settings import Settings
 from homing.store import Store, Tx, people, schema
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _PAUSE_SECONDS = 1.0
+_ELSEWHERE = (
+    "This webhook points to the machine on which it was added, and this engine is of another machine or home. Run"
+    " `homing work` there, or add the webhook with a URL that every engine can reach."
+)
 
 MAIN_AGENT = Agent(
     id="main",
@@ -133,6 +138,13 @@ def make_engine(
     )
 
 
+def _is_of_here(homing: Homing, webhook: people.Webhook) -> bool:
+    if webhook.local_to is None:
+        # From before places were kept. SQLite has one engine, beside the database; others may be anywhere.
+        return not homing.store.postgres
+    return webhook.local_to == place_of(homing.settings.home)
+
+
 def make_channels(homing: Homing) -> "dict[str, Channel]":
     """Make the channels that this Homing can carry letters by."""
     from homing.channels.email import EmailChannel, read_smtp_url  # noqa: PLC0415 - see above
@@ -142,7 +154,11 @@ def make_channels(homing: Homing) -> "dict[str, Channel]":
 
     async def find(webhook_id: str) -> tuple[str, str] | None:
         webhook = await homing.store.read(lambda tx: people.get_webhook(tx, webhook_id))
-        return (webhook.url, webhook.secret) if webhook else None
+        if webhook is None:
+            return None
+        if points_here(webhook.url) and not _is_of_here(homing, webhook):
+            raise ChannelFailed(_ELSEWHERE)
+        return webhook.url, webhook.secret
 
     channels["webhook"] = WebhookChannel(
         find, clock=homing.clock, loopback=loopback_allowed(homing.settings.host, homing.settings.public_url)

@@ -22,17 +22,19 @@ from homing.model.errors import Conflict, NotReady
 from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.operations.desk import House, unified_lanes
+from homing.operations.hooks import call_hook
 from homing.operations.jobs import add_job as add_job_at_desk
 from homing.operations.messages import send_message
 from homing.operations.runs import run_job
 from homing.operations.session_deletion import delete_session
 from homing.operations.sessions import update_session
 from homing.operations.shapes.job_asks import AddJob, JobRef
-from homing.operations.shapes.session_asks import DeleteSession, SendMessage, UpdateSession
+from homing.operations.shapes.session_asks import CallHook, DeleteSession, SendMessage, UpdateSession
 from homing.settings import load
 from homing.store import Store, Tx, deliveries, inbounds, jobs, memories, people, picking, runs, sessions, turns, upkeep
 from homing.store import tables as t
 from homing.store.deliveries import NewOutbound
+from homing.store.inbounds import NewInbound
 from store.scenes import (
     OWNER,
     TAKERS,
@@ -53,6 +55,10 @@ from store.scenes import (
     watched,
 )
 from support.worlds import make_house
+
+
+def called(tx: Tx, ask: CallHook, house: House) -> str:
+    return call_hook(desk(tx, house), ask).inbound_id
 
 
 def run_by_hand(tx: Tx, job_id: str, house: House) -> str:
@@ -272,6 +278,39 @@ def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once
         assert trouble.deadlocks == 0
         assert max(max(one.values(), default=0) for one in rounds) == 2
         assert sum(sum(one.values()) for one in rounds) == 120
+
+
+def test_of_many_calls_of_hooks_at_once_the_brakes_let_through_what_they_may_and_no_more(
+    database: str, house: House
+) -> None:
+    with many_stores(database) as stores, watched(stores) as trouble:
+
+        def furnish(tx: Tx) -> int:
+            session = add_session(tx)
+            people.add_hook(tx, session_id=session.id, name=None, secret="quick")
+            for n in range(20):
+                people.add_hook(tx, session_id=session.id, name=str(n), secret=f"deep{n}")
+            caused = NewInbound(
+                session_id=session.id, lane_id=session.id, user_id=OWNER, source="hook", text="x", line="machines",
+                depth=1,
+            )  # fmt: skip
+            inbounds.enqueue(tx, [caused] * 25)
+            return session.id
+
+        stores[0].write_now(furnish)
+
+        def work(store: Store, number: int) -> None:
+            for n in range(number, 40, len(stores)):
+                do(store, called, CallHook(token="quick", body="hello"), house)
+                if n < 20:
+                    do(store, called, CallHook(token=f"deep{n}", body="again", depth=1), house)
+
+        race(stores, work)
+        assert trouble.deadlocks == 0
+        came = rows(stores[0], t.inbound)
+        assert Counter(one.line for one in came if one.text == "hello") == {"machines": 20, "note": 20}
+        assert Counter(one.line for one in came if one.text == "again") == {"machines": 5, "note": 15}
+        assert count(stores[0], "hook where paused_until is not null") == 15
 
 
 def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> None:

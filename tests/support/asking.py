@@ -54,7 +54,7 @@ def agent(
     """Be an agent in a turn of web:abc."""
     turn = ActingTurn(
         id=turn_id, session_id=session(world), session_key="web:abc", agent_id=agent_id, source=source,
-        job_id=job_id, sender_id=None, may_schedule=may_schedule,
+        job_id=job_id, sender_id=None, depth=0, may_schedule=may_schedule,
     )  # fmt: skip
     return Caller(user_id=OWNER, role="admin", door="tool", turn=turn)
 

@@ -85,6 +85,17 @@ _RAN = f"(select id from run where job_id = {_EVERY} and state = 'ok' order by n
 _REMINDED = "(select run_id from message where kind = 'reminder' order by n limit 1)"
 _LETTER = "(select id from delivery where address like 'webhook:%' and state = 'sent' order by n limit 1)"
 
+_CAUSED = (
+    "lane_id, session_id, user_id, agent_id, source, state, outcome, prompt, model, depth, opened_at, closed_at,"
+    " opening_seq, closing_seq"
+)
+_MANY_CAUSED = (
+    f"insert into turn (id, {_CAUSED})"
+    " with recursive k(i) as (select 1 union all select i + 1 from k where i < 31)"
+    f" select 'turn_again_' || i, {_CAUSED} from turn, k"
+    " where turn.n = (select min(n) from turn where source = 'report')"
+)
+
 
 def _arrivals(lines: Lines) -> Lines:
     return [line for line in lines if line["event"] == "arrived"]
@@ -254,6 +265,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_rows("delivery_doubled", "a letter that came oftener than it was tried",
              f"update delivery set attempts = 0 where id = {_LETTER}"),
     _of_log("delivery_out_of_order", "a letter that came after a later one", "letters", _late_letter),
+    # brakes
+    _of_rows("too_deep", "a loop that went on beyond the deepest",
+             "update inbound set depth = 9 where n = (select max(n) from inbound where source = 'report')"),
+    _of_rows("wrong_depth", "a report that is no deeper than its cause",
+             "update inbound set depth = 0 where source = 'report'"),
+    _of_rows("wrong_depth", "a turn that forgot how deep it is", "update turn set depth = 0 where source = 'report'"),
+    _of_rows("loop_not_braked", "a conversation that went on by itself", _MANY_CAUSED),
     # walls
     _of_rows("foreign_row", "a run of one user's job that belongs to another",
              f"update run set user_id = 'ben' where id = {_RAN}"),

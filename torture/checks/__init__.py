@@ -5,7 +5,7 @@ Rows and logs alone decide; nothing here knows how Homing does it.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from torture.checks import closings, deliveries, instants, lanes, messages, rest, runs, steps, walls
+from torture.checks import brakes, closings, deliveries, instants, lanes, messages, rest, runs, steps, walls
 from torture.checks.violation import Violation
 from torture.evidence import Evidence
 
@@ -13,7 +13,7 @@ __all__ = ["CHECKS", "Violation", "check"]
 
 CHECKS: Sequence[Callable[[Evidence], Iterator[Violation]]] = (
     *lanes.CHECKS, *messages.CHECKS, *instants.CHECKS, *runs.CHECKS, *closings.CHECKS, *steps.CHECKS,
-    *deliveries.CHECKS, *walls.CHECKS, *rest.CHECKS,
+    *deliveries.CHECKS, *brakes.CHECKS, *walls.CHECKS, *rest.CHECKS,
 )  # fmt: skip
 
 

@@ -81,6 +81,10 @@ def reports_come_home(evidence: Evidence) -> Iterator[Violation]:
     for inbound in evidence["inbound"]:
         if inbound["source"] == "report" and inbound["state"] != "withdrawn":
             told[inbound["job_id"]] += inbound["meta"].get("count", 1)
+    for message in evidence["message"]:
+        # Laid in by a brake instead of opening a turn.
+        if message["kind"] == "report" and message["role"] == "user" and message["turn_id"] is None:
+            told[message["job_id"]] += message["meta"].get("count", 1)
     answered: Counter[str] = Counter()
     for turn in evidence["turn"]:
         session = evidence.sessions[turn["session_id"]]

@@ -22,6 +22,8 @@ class Letter:
     message: Mapping[str, object]
     """The message as the API shows it."""
     job_id: str | None
+    depth: int = 1
+    """How many turns, each caused by the one before, lead to whatever this letter causes (rule 35)."""
     created_at: datetime
 
     @property

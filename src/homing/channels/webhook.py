@@ -56,7 +56,7 @@ class WebhookChannel:
             raise ChannelFailed("This webhook was removed.", permanent=True)
         url, secret = known
         body = cloud_event(letter)
-        headers = self._sign(secret, letter.delivery_id, body)
+        headers = {**self._sign(secret, letter.delivery_id, body), "homing-depth": str(letter.depth)}
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 status, retry_after = await self._post(httpx2.URL(url), headers, body)

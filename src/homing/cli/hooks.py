@@ -62,5 +62,11 @@ def _table(hooks: list[Json]) -> Any:
 
     if not hooks:
         return Text("No hooks. Make one: homing hooks add SESSION")
-    rows = [(hook["id"], hook["name"] or "", away(instant(hook["created_at"]), now())) for hook in hooks]
-    return draw.Listing(headings=("id", "name", "since"), rows=rows, gives=("name",))
+    rows = [
+        (
+            hook["id"], hook["name"] or "", away(instant(hook["created_at"]), now()),
+            away(instant(hook["paused_until"]), now()) if hook["paused_until"] else "",
+        )
+        for hook in hooks
+    ]  # fmt: skip
+    return draw.Listing(headings=("id", "name", "since", "paused"), rows=rows, gives=("name",))

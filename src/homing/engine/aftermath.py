@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from homing.engine.thoughts import Thought
 from homing.model.errors import Broken
 from homing.model.jobs import MAX_FAILURES, Job, retry_after_failure
-from homing.model.messages import NewMessage
 from homing.model.schedules import At
 from homing.model.sessions import Session
 from homing.model.turns import Turn
-from homing.store import Tx, deliveries, jobs, runs, sessions
-from homing.store.deliveries import NewOutbound
+from homing.operations.notes import give_note
+from homing.store import Tx, jobs, runs
 
 _ERROR_LINE = 200
 _NOTE = 2_000
@@ -157,26 +156,6 @@ def _pause(tx: Tx, one: Aftermath, job: Job, reason: str) -> None:
     give_note(
         tx, home=one.home, lane_id=one.lane_id, job=job, run_id=one.turn.run_id,
         text=f'I paused the automation "{job.name}". {reason}',
-    )  # fmt: skip
-
-
-def give_note(tx: Tx, *, home: Session, lane_id: int, job: Job, run_id: str | None, text: str) -> None:
-    """Write a note about a job into its locked session, and owe it to its people."""
-    if home.deleted_at is not None:
-        return
-    note = NewMessage(
-        session_id=home.id, lane_id=lane_id, role="assistant", kind="note", text=text, job_id=job.id, run_id=run_id,
-        meta={"cron_job_id": job.id, "cron_job_name": job.name},
-    )  # fmt: skip
-    (seq,), marks = sessions.say(tx, [note])
-    deliveries.owe(
-        tx,
-        [
-            NewOutbound(
-                session_id=home.id, user_id=home.user_id, seq=seq, rev=marks[home.id].rev, cause="note", run_id=run_id,
-                addresses=sessions.addresses(tx, [home.id])[home.id],
-            )
-        ],
     )  # fmt: skip
 
 

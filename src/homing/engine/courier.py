@@ -15,7 +15,7 @@ from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
 from homing.operations.desk import House, lane_of
 from homing.operations.shapes.message import message_shape
-from homing.store import Store, Tx, deliveries, inbounds, messages, people, sessions
+from homing.store import Store, Tx, deliveries, inbounds, messages, people, sessions, turns
 from homing.store.bell import Ear
 
 log = structlog.get_logger(__name__)
@@ -188,6 +188,7 @@ def _write_letter(tx: Tx, delivery: Delivery) -> Letter:
         # Without its deliveries: a receiver has no business with the other addresses.
         message=message_shape(message).plain(),
         job_id=message.job_id,
+        depth=turns.depth_behind(tx, turn_id=message.turn_id, run_id=message.run_id) + 1,
         created_at=message.created_at,
     )
 

@@ -5,9 +5,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from homing.engine.endings import Scene
+from homing.model.brakes import DEEPEST
 from homing.model.errors import Broken
 from homing.model.messages import Kind, Message, NewMessage
 from homing.model.sessions import Session
+from homing.operations.brakes import is_beyond, stop_job
 from homing.operations.desk import House, lane_of
 from homing.store import Tx, deliveries, inbounds, messages, sessions
 from homing.store.deliveries import NewOutbound
@@ -79,12 +81,19 @@ def report(tx: Tx, scene: Scene, house: House) -> None:
         return
     replaced = inbounds.withdraw_reports(tx, parent.id, job.id)
     count = 1 + sum(int(str(old.meta.get("count", 1))) for old in replaced)
+    depth = scene.turn.depth + 1
+    if is_beyond(tx, session_id=parent.id, lane_id=lane_id, depth=depth):
+        # Rule 35: what was found is not lost, but it opens no turn.
+        _lay_in(tx, parent, lane_id, scene, text, {**meta, "count": count}, kind="report")
+        if depth <= DEEPEST:
+            stop_job(tx, job, home=parent, lane_id=lane_id, run_id=scene.turn.run_id)
+        return
     inbounds.enqueue(
         tx,
         [
             NewInbound(
                 session_id=parent.id, lane_id=lane_id, user_id=parent.user_id, source="report", text=text,
-                line="machines", job_id=job.id, sender_id=job.sender_id, meta={**meta, "count": count},
+                line="machines", job_id=job.id, sender_id=job.sender_id, depth=depth, meta={**meta, "count": count},
             )
         ],
     )  # fmt: skip

@@ -272,9 +272,9 @@ def _opened(plan: _Plan, new: turns.NewTurn, now: datetime) -> Opened:
         agent_id=new.agent_id, source=inbound.source, run_id=inbound.run_id, job_id=inbound.job_id, state="running",
         outcome=None, reason=None, worker_id=new.worker_id, claimed_until=new.claimed_until, fence=1, attempts=1,
         deadline_at=new.deadline_at, cancel_requested_at=None, cancel_reason=None, address=inbound.address,
-        sender_id=inbound.sender_id, model=new.model, thinking=new.thinking, prompt=new.prompt, policy=new.policy,
-        error=None, opening_seq=new.opening_seq, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now,
-        closed_at=None,
+        sender_id=inbound.sender_id, depth=new.depth, model=new.model, thinking=new.thinking,
+        prompt=new.prompt, policy=new.policy, error=None, opening_seq=new.opening_seq, closing_seq=None,
+        input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
     )  # fmt: skip
     return Opened(
         turn=turn, session_key=plan.session.key, parent_id=plan.session.parent_id, opening=plan.messages[-1].text,

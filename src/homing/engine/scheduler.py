@@ -10,7 +10,6 @@ from functools import partial
 
 import structlog
 
-from homing.engine.aftermath import give_note
 from homing.engine.clocks import plan_again
 from homing.engine.heartbeat import Decided, hold_heartbeats
 from homing.model.clock import BACK, LEAP, Clock, ClockWatch
@@ -22,6 +21,7 @@ from homing.model.schedules.zones import zone
 from homing.operations.desk import House, lane_of, unified_lanes
 from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
+from homing.operations.notes import give_note
 from homing.store import Store, Tx, jobs, runs, sessions, upkeep
 from homing.store.runs import NewRun
 

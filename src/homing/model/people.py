@@ -47,6 +47,7 @@ class ActingTurn:
     source: Source
     job_id: str | None
     sender_id: str | None
+    depth: int
     may_schedule: bool
     """Rule 27: a turn no person opened adds no jobs, unless its job says so."""
     outside: str | None = None

@@ -32,6 +32,7 @@ class Inbound:
     job_id: str | None
     sender_id: str | None
     address: str | None
+    depth: int
     meta: Mapping[str, object]
     turn_id: str | None
     injected: bool
@@ -62,6 +63,7 @@ class Turn:
     cancel_reason: str | None
     address: str | None
     sender_id: str | None
+    depth: int
     model: str
     thinking: str | None
     prompt: str

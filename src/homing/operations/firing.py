@@ -12,6 +12,7 @@ from homing.model.jobs import DueJob
 from homing.model.messages import NewMessage
 from homing.model.runs import Trigger, isolated_key, run_id
 from homing.model.sessions import Session
+from homing.operations.brakes import is_beyond
 from homing.operations.desk import unified_lanes
 from homing.store import Tx, deliveries, inbounds, jobs, runs, sessions
 from homing.store.deliveries import NewOutbound
@@ -34,6 +35,8 @@ class Firing:
     missed_count: int | None = None
     missed_until: datetime | None = None
     next_run_at: datetime | None
+    depth: int = 0
+    """Of a run that a turn asked for (rule 35); a due instant, or a person's "run now", goes back to no turn."""
 
     @property
     def run_id(self) -> str:
@@ -50,6 +53,8 @@ class Fired:
 
     run_ids: set[str]
     revs: Mapping[int, int]
+    braked: frozenset[str] = frozenset()
+    """Of these, the runs that a brake stopped: they are written as skipped."""
 
 
 def fire(
@@ -67,10 +72,14 @@ def fire(
     found = sessions.get_many(tx, bound)
     # Under the lock the next revision is known before it is written, so that rows can carry it.
     revs = {session_id: session.rev + 1 for session_id, session in found.items()}
-    own = _isolated_sessions(tx, firings, found)
-    lane_ids = {f.run_id: _lane(f, own, shared) for f in firings}
-    fresh = runs.add_runs(tx, [_new_run(f, found[f.job.session_id], lane_ids[f.run_id], revs) for f in firings])
-    living = [f for f in firings if f.run_id in fresh and found[f.job.session_id].deleted_at is None]
+    braked = frozenset(f.run_id for f in firings if f.depth and _is_beyond(tx, f, shared))
+    own = _isolated_sessions(tx, [f for f in firings if f.run_id not in braked], found)
+    lane_ids = {f.run_id: own.get(f.run_id) or _home_lane(f, shared) for f in firings}
+    fresh = runs.add_runs(
+        tx, [_new_run(f, found[f.job.session_id], lane_ids[f.run_id], revs, braked=f.run_id in braked) for f in firings]
+    )
+    going = fresh - braked
+    living = [f for f in firings if f.run_id in going and found[f.job.session_id].deleted_at is None]
     told = [f for f in living if f.job.payload_kind == "reminder"]
     seqs, _ = sessions.say(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
     _owe(tx, told, seqs, revs)
@@ -80,7 +89,12 @@ def fire(
     inbounds.enqueue(tx, _event_inbounds(tx, events, lane_ids, beating=beating))
     _finish(tx, told, dict(zip((f.run_id for f in told), seqs, strict=True)), revs)
     _finish(tx, events, {}, revs)
-    return Fired(run_ids=fresh, revs=revs)
+    return Fired(run_ids=fresh, revs=revs, braked=braked & fresh)
+
+
+def _is_beyond(tx: Tx, firing: Firing, shared: Mapping[str, int]) -> bool:
+    """Counted where its people are, also for a run that works apart."""
+    return is_beyond(tx, session_id=firing.job.session_id, lane_id=_home_lane(firing, shared), depth=firing.depth)
 
 
 def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Session]) -> dict[str, int]:
@@ -100,14 +114,13 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Se
     return {run: ids[alone[run].job.user_id, key] for run, key in keys.items()}
 
 
-def _lane(firing: Firing, own: Mapping[str, int], shared: Mapping[str, int]) -> int:
-    if firing.job.isolated:
-        return own[firing.run_id]
+def _home_lane(firing: Firing, shared: Mapping[str, int]) -> int:
     return shared.get(firing.job.user_id, firing.job.session_id)
 
 
-def _new_run(firing: Firing, session: Session, lane_id: int, revs: Mapping[int, int]) -> NewRun:
+def _new_run(firing: Firing, session: Session, lane_id: int, revs: Mapping[int, int], *, braked: bool) -> NewRun:
     gone = session.deleted_at is not None
+    state, reason = ("error", "session_missing") if gone else ("skipped", "brake") if braked else ("queued", None)
     return NewRun(
         id=firing.run_id,
         job_id=firing.job.id,
@@ -116,8 +129,8 @@ def _new_run(firing: Firing, session: Session, lane_id: int, revs: Mapping[int, 
         user_id=firing.job.user_id,
         trigger=firing.trigger,
         scheduled_for=firing.scheduled_for,
-        state="error" if gone else "queued",
-        reason="session_missing" if gone else None,
+        state=state,
+        reason=reason,
         error="The session of this job is gone." if gone else None,
         revision=firing.job.revision,
         rev=revs[session.id],
@@ -146,6 +159,7 @@ def _turn_inbound(
         run_id=firing.run_id,
         job_id=firing.job.id,
         sender_id=firing.job.sender_id,
+        depth=firing.depth,
         address=None if firing.job.isolated else found[session_id].key,
     )
 
@@ -166,6 +180,7 @@ def _event_inbounds(
             line="note" if f.job.wake == "next_heartbeat" and f.job.session_id in looked_at else "machines",
             job_id=f.job.id,
             sender_id=f.job.sender_id,
+            depth=f.depth,
             meta=_ids(f),
         )
         for f in firings

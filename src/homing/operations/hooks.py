@@ -1,8 +1,23 @@
 """Doors for others' programs into a session. What they bring is always queued, and marked as theirs."""
 
-from homing.model.errors import NotFound
+from datetime import datetime
+from typing import Literal
+
+from homing.model.brakes import (
+    DEEPEST,
+    FROM_HOOK_WITHIN,
+    LOOP,
+    MOST_FROM_HOOK,
+    MOST_HOOK_NOTES,
+    PAUSED_FOR,
+    disabled_words,
+)
+from homing.model.errors import Invalid, NotFound, SlowDown
 from homing.model.ids import new_secret
+from homing.model.sessions import Session
+from homing.operations.brakes import caused_too_many
 from homing.operations.desk import Desk, lane_of
+from homing.operations.notes import give_note
 from homing.operations.shapes.base import MAX_MESSAGE, Listing, utc
 from homing.operations.shapes.people_asks import Gone
 from homing.operations.shapes.session_asks import (
@@ -22,7 +37,7 @@ from homing.store.people import Hook
 def list_hooks(desk: Desk, ask: SessionRef) -> Listing[HookShape]:
     """List a session's hooks."""
     session = desk.session(ask.session_key)
-    return Listing(items=[_shown(hook) for hook in people.list_hooks(desk.tx, session.id)])
+    return Listing(items=[_shown(hook, desk.now) for hook in people.list_hooks(desk.tx, session.id)])
 
 
 def add_hook(desk: Desk, ask: AddHook) -> NewHookShape:
@@ -31,7 +46,7 @@ def add_hook(desk: Desk, ask: AddHook) -> NewHookShape:
     secret = new_secret()
     hook = people.add_hook(desk.tx, session_id=session.id, name=ask.name, secret=secret)
     base = desk.settings.public_url or f"http://{desk.settings.host}:{desk.settings.port}"
-    return NewHookShape(**_shown(hook).plain(), url=f"{base}/api/hooks/{secret}")
+    return NewHookShape(**_shown(hook, desk.now).plain(), url=f"{base}/api/hooks/{secret}")
 
 
 def remove_hook(desk: Desk, ask: RemoveHook) -> Gone:
@@ -50,12 +65,15 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
         raise NotFound("There is no such hook.")
     lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
     sessions.lock(desk.tx, [session.id, lane_id])
-    if sessions.get(desk.tx, session.id).deleted_at is not None:
+    # Read again under the lock: the session may be gone, the hook closed or paused.
+    hook = people.find_hook(desk.tx, ask.token)
+    if hook is None or sessions.get(desk.tx, session.id).deleted_at is not None:
         raise NotFound("There is no such hook.")
     external_id = f"{hook.id}:{ask.external_id}" if ask.external_id else None
     known = inbounds.find_external(desk.tx, session.id, external_id) if external_id else None
     if known is not None:
         return CalledShape(inbound_id=known.id, repeats="same" if known.text == _text(ask.body) else "other")
+    line = _line(desk, ask, hook, session, lane_id)
     [inbound_id] = inbounds.enqueue(
         desk.tx,
         [
@@ -65,15 +83,58 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
                 user_id=session.user_id,
                 source="hook",
                 text=_text(ask.body),
-                line="machines",
+                line=line,
                 address=session.key,
                 external_id=external_id,
+                hook_id=hook.id,
+                depth=ask.depth,
                 meta={"hook_id": hook.id, "hook_name": hook.name},
             )
         ],
     )
     sessions.mark(desk.tx, {session.id: 0})
     return CalledShape(inbound_id=inbound_id)
+
+
+def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int) -> Literal["machines", "note"]:
+    """Rule 35: say whether a call wakes the locked lane or is laid there as a note; refuse what goes on too long."""
+    tx, now = desk.tx, desk.now
+    if ask.depth > DEEPEST:
+        raise Invalid(
+            f"{ask.depth} turns, each caused by the one before, led to this call, and at most {DEEPEST} may: this is"
+            " a loop. Let your webhook point somewhere else than back to this hook.",
+            field="homing-depth",
+            code="out_of_range",
+        )
+    if hook.paused_until is not None and hook.paused_until > now:
+        raise SlowDown(
+            f"This hook is paused until {utc(hook.paused_until)}, because what it brought went on causing more."
+            " Call it again then.",
+            retry_after=(hook.paused_until - now).total_seconds(),
+        )
+    if ask.depth and caused_too_many(tx, session_id=session.id, lane_id=lane_id):
+        _pause(desk, hook, session, lane_id)
+        return "note"
+    if inbounds.from_hook(tx, hook.id, now - FROM_HOOK_WITHIN) < MOST_FROM_HOOK:
+        return "machines"
+    if inbounds.hook_notes(tx, lane_id, hook.id) >= MOST_HOOK_NOTES:
+        raise SlowDown(
+            f"{MOST_HOOK_NOTES} calls of this hook wait to be seen. Call it again in a minute.",
+            retry_after=FROM_HOOK_WITHIN.total_seconds(),
+        )
+    return "note"
+
+
+def _pause(desk: Desk, hook: Hook, session: Session, lane_id: int) -> None:
+    until = desk.now + PAUSED_FOR
+    people.pause_hook(desk.tx, hook.id, until)
+    named = f'the hook "{hook.name}"' if hook.name else "a hook of this conversation"
+    give_note(
+        desk.tx,
+        home=session,
+        lane_id=lane_id,
+        text=f"I paused {named} for an hour. {disabled_words(LOOP)}",
+    )
 
 
 def _text(body: str | None) -> str:
@@ -83,5 +144,6 @@ def _text(body: str | None) -> str:
     return f"{text[:MAX_MESSAGE]}\n[cut: {len(text) - MAX_MESSAGE:,} characters more]"
 
 
-def _shown(hook: Hook) -> HookShape:
-    return HookShape(id=hook.id, name=hook.name, created_at=str(utc(hook.created_at)))
+def _shown(hook: Hook, now: datetime) -> HookShape:
+    paused = hook.paused_until if hook.paused_until is not None and hook.paused_until > now else None
+    return HookShape(id=hook.id, name=hook.name, created_at=str(utc(hook.created_at)), paused_until=utc(paused))

@@ -9,6 +9,7 @@ from homing.model.jobs import Job
 from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
+from homing.operations.brakes import check_pace
 from homing.operations.definition import (
     When,
     check_pairing,
@@ -127,9 +128,11 @@ def _awake_or_not(
         return asleep(_own_reason(desk, job), None) if job.enabled else {}
     if not awakes and not (job.enabled and moved):
         return {}
-    upcoming = next_besides_skips(desk, job, timing_of(columns, schedule, job.timing.runs_queued))
+    timing = timing_of(columns, schedule, job.timing.runs_queued)
+    upcoming = next_besides_skips(desk, job, timing)
     if upcoming is None:
         raise _no_instant(columns, schedule, job.timing.runs_queued)
+    check_pace(desk, timing, upcoming, before=job)
     return {**_AWAKE, "next_run_at": upcoming}
 
 
@@ -178,6 +181,7 @@ def enable_job(desk: Desk, ask: JobRef) -> JobShape:
     upcoming = next_besides_skips(desk, job, job.timing)
     if upcoming is None:
         raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
+    check_pace(desk, job.timing, upcoming)
     return show_job(desk, write_change(desk, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
 
 

@@ -7,6 +7,7 @@ from homing.model.ids import is_id, new_id
 from homing.model.people import OWNER
 from homing.model.schedules import warnings as schedule_warnings
 from homing.model.sessions import Session
+from homing.operations.brakes import check_pace
 from homing.operations.definition import (
     When,
     check_pairing,
@@ -58,7 +59,9 @@ def _insert(desk: Desk, ask: AddJob, session: Session, columns: dict[str, Any], 
     tx, turn = desk.tx, desk.caller.turn
     job_id, warnings = _new_id(desk, ask)
     columns |= time_columns(when)
-    upcoming = next_from_now(desk, timing_of(columns, when.schedule, 0))
+    timing = timing_of(columns, when.schedule, 0)
+    upcoming = next_from_now(desk, timing)
+    check_pace(desk, timing, upcoming)
     enabled = ask.enabled is not False
     rev = sessions.mark(tx, {session.id: 0})[session.id].rev
     job = jobs.insert(

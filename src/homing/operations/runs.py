@@ -1,10 +1,12 @@
 """Run a job now, read its runs, cancel one."""
 
+from homing.model.brakes import DEEPEST
 from homing.model.errors import Conflict
 from homing.model.jobs import DueJob, Job
 from homing.model.runs import Run
 from homing.model.schedules import check_zone
-from homing.operations.desk import Desk
+from homing.operations.brakes import check_may_run, depth_after, stop_job
+from homing.operations.desk import Desk, lane_of
 from homing.operations.firing import Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.instants import read_instant
@@ -22,14 +24,16 @@ from homing.store.runs import Finished
 
 def run_job(desk: Desk, ask: JobRef) -> RunShape:
     """Run a job now: an ordinary run, trigger `manual`; its schedule stays as it is."""
+    check_may_run(desk)
     job = hold_job(desk, ask.job_id)
     active = runs.active_jobs(desk.tx, [job.id])
     if job.id in active:
         raise _already(active[job.id])
     check_zone(job.timing.schedule.tz, field="schedule.tz")
     firing = Firing(
-        job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at
-    )
+        job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at,
+        depth=depth_after(desk.caller.turn),
+    )  # fmt: skip
     give_heartbeats(desk.tx, [firing.job], desk.settings)
     fired = fire(
         desk.tx,
@@ -40,6 +44,10 @@ def run_job(desk: Desk, ask: JobRef) -> RunShape:
     if firing.run_id not in fired.run_ids:
         raise _already(firing.run_id)
     jobs.engine_write(desk.tx, job.id, {"rev": fired.revs[job.session_id]})
+    if firing.run_id in fired.braked and firing.depth <= DEEPEST:
+        home = sessions.get(desk.tx, job.session_id)
+        lane_id = lane_of(desk.tx, home, unified=desk.settings.unified_session)
+        stop_job(desk.tx, job, home=home, lane_id=lane_id, run_id=firing.run_id)
     return show_run(desk, see_run(desk, firing.run_id))
 
 

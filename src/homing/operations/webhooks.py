@@ -3,6 +3,7 @@
 from homing.model.errors import NotFound
 from homing.model.targets import check_url, loopback_allowed, new_signing_secret
 from homing.operations.desk import Desk
+from homing.operations.place import place_of, points_here
 from homing.operations.shapes.base import Listing, Nothing, utc
 from homing.operations.shapes.people_asks import AddWebhook, Gone, NewWebhookShape, WebhookRef, WebhookShape
 from homing.store import people, sessions
@@ -19,7 +20,8 @@ def add_webhook(desk: Desk, ask: AddWebhook) -> NewWebhookShape:
     """Add a webhook; its secret is shown this once."""
     url = check_url(ask.url, loopback=loopback_allowed(desk.settings.host, desk.settings.public_url))
     secret = new_signing_secret()
-    webhook = people.add_webhook(desk.tx, user_id=desk.caller.user_id, url=url, secret=secret)
+    local_to = place_of(desk.settings.home) if points_here(url) else None
+    webhook = people.add_webhook(desk.tx, user_id=desk.caller.user_id, url=url, secret=secret, local_to=local_to)
     return NewWebhookShape(**_plain(webhook), secret=secret)
 
 

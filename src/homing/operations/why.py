@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from homing.model.brakes import disabled_words
 from homing.model.errors import Refused
 from homing.model.jobs import ON_TIME, Job
 from homing.model.runs import Run
@@ -32,6 +33,7 @@ _SKIPPED = {
     "session_deleted": "was withdrawn, because the session was deleted",
     "busy": "was left out, because the session stayed busy",
     "gate": "was left out by its gate",
+    "brake": "was stopped by a brake, because turns that no person asked for went on causing others",
 }
 _FAILED = {
     "model": "failed: the model gave no answer",
@@ -100,7 +102,8 @@ def _unseen_events(desk: Desk, job: Job) -> dict[str, str]:
 
 def _state(job: Job) -> list[str]:
     tz = job.timing.schedule.tz
-    reason = f" {_ended(job.disabled_reason)}" if job.disabled_reason else ""
+    words = disabled_words(job.disabled_reason)
+    reason = f" {_ended(words)}" if words else ""
     match job.disabled_by:
         case "person":
             until = f" It goes on again from {moment(job.disabled_until, tz)}." if job.disabled_until else ""

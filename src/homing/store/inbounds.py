@@ -6,6 +6,7 @@ withdrawn: each verb repeats that on the row.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -34,12 +35,14 @@ class NewInbound:
     sender_id: str | None = None
     address: str | None = None
     external_id: str | None = None
+    hook_id: str | None = None
+    depth: int = 0
     meta: Mapping[str, object] | None = None
 
 
 _ENQUEUE = insert_rows(
     t.inbound, "id", "session_id", "lane_id", "user_id", "source", "text", "line", "mode", "run_id", "job_id",
-    "sender_id", "address", "external_id", "meta", "queued_at", state="waiting",
+    "sender_id", "address", "external_id", "hook_id", "depth", "meta", "queued_at", state="waiting",
 )  # fmt: skip
 
 
@@ -53,7 +56,7 @@ def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
             "id": new_id("in"), "session_id": i.session_id, "lane_id": i.lane_id, "user_id": i.user_id,
             "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "run_id": i.run_id,
             "job_id": i.job_id, "sender_id": i.sender_id, "address": i.address, "external_id": i.external_id,
-            "meta": dict(i.meta) if i.meta else None, "queued_at": now,
+            "hook_id": i.hook_id, "depth": i.depth, "meta": dict(i.meta) if i.meta else None, "queued_at": now,
         }
         for i in items
     ]  # fmt: skip
@@ -146,6 +149,22 @@ def waiting_events(tx: Tx, job_id: str) -> list[Inbound]:
         sa.select(*inbound_columns).where(c.job_id == job_id, c.source == "system", c.state == "waiting").order_by(c.n)
     )
     return [inbound_of(row) for row in rows]
+
+
+def from_hook(tx: Tx, hook_id: str, since: datetime) -> int:
+    """Count what one hook woke its lane with of late."""
+    c = t.inbound.c
+    woke = sa.select(sa.func.count()).where(c.hook_id == hook_id, c.queued_at > since, c.line == "machines")
+    return int(tx.rows(woke)[0][0])
+
+
+def hook_notes(tx: Tx, lane_id: int, hook_id: str) -> int:
+    """Count the notes of one hook that nobody has seen yet."""
+    c = t.inbound.c
+    unseen = sa.select(sa.func.count()).where(
+        c.lane_id == lane_id, c.line == "note", c.state == "waiting", c.hook_id == hook_id
+    )
+    return int(tx.rows(unseen)[0][0])
 
 
 def injectable(tx: Tx, turn: Turn) -> list[Inbound]:

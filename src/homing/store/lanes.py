@@ -6,6 +6,7 @@ the look that tells what to lock.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -79,6 +80,20 @@ _BUSY = Fetch(
 def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
     """Name the lanes that have an open turn."""
     return {lane_id for (lane_id,) in _BUSY.rows(tx, lane_ids)}
+
+
+def caused_since(tx: Tx, session_id: int, lane_id: int, since: datetime) -> int:
+    """Count a session's turns that another turn caused: those opened since then, and those that wait to be."""
+    opened, waiting = t.turn.c, t.inbound.c
+    turns = sa.select(sa.func.count()).where(
+        opened.session_id == session_id, opened.opened_at > since, opened.depth > 0, opened.source != "person"
+    )
+    inbounds = sa.select(sa.func.count()).where(
+        waiting.lane_id == lane_id, waiting.line == "machines", waiting.state == "waiting",
+        waiting.session_id == session_id, waiting.depth > 0,
+    )  # fmt: skip
+    [(had, to_come)] = tx.rows(sa.select(turns.scalar_subquery(), inbounds.scalar_subquery()))
+    return int(had) + int(to_come)
 
 
 _STALE = Fetch(

@@ -279,6 +279,7 @@ class Hook:
     session_id: int
     name: str | None
     created_at: datetime
+    paused_until: datetime | None = None
 
 
 def add_hook(tx: Tx, *, session_id: int, name: str | None, secret: str) -> Hook:
@@ -301,13 +302,20 @@ def list_hooks(tx: Tx, session_id: int) -> list[Hook]:
     return [_hook_of(row) for row in rows]
 
 
+def pause_hook(tx: Tx, hook_id: str, until: datetime) -> None:
+    tx.run(sa.update(t.hook).where(t.hook.c.id == hook_id).values(paused_until=until))
+
+
 def remove_hook(tx: Tx, session_id: int, hook_id: str) -> bool:
     return tx.run(sa.delete(t.hook).where(t.hook.c.session_id == session_id, t.hook.c.id == hook_id)) == 1
 
 
 def _hook_of(row: Row) -> Hook:
     m = columns(row)
-    return Hook(id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"])
+    return Hook(
+        id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"],
+        paused_until=m["paused_until"],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,13 +327,17 @@ class Webhook:
     url: str
     secret: str
     created_at: datetime
+    local_to: str | None = None
+    """Of one that points to loopback: the place whose loopback was meant."""
 
 
-def add_webhook(tx: Tx, *, user_id: str, url: str, secret: str) -> Webhook:
-    webhook = Webhook(id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now())
+def add_webhook(tx: Tx, *, user_id: str, url: str, secret: str, local_to: str | None = None) -> Webhook:
+    webhook = Webhook(
+        id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now(), local_to=local_to
+    )  # fmt: skip
     tx.run(
         sa.insert(t.webhook).values(
-            id=webhook.id, user_id=user_id, url=url, secret=secret, created_at=webhook.created_at
+            id=webhook.id, user_id=user_id, url=url, secret=secret, created_at=webhook.created_at, local_to=local_to
         )
     )
     return webhook
@@ -359,7 +371,10 @@ def remove_webhook(tx: Tx, *, user_id: str, webhook_id: str) -> bool:
 
 def _webhook_of(row: Row) -> Webhook:
     m = columns(row)
-    return Webhook(id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"])
+    return Webhook(
+        id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"],
+        local_to=m["local_to"],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,11 +38,16 @@ class NewTurn:
     policy: Mapping[str, object]
     opening_seq: int
 
+    @property
+    def depth(self) -> int:
+        """As deep as the deepest of what it takes (rule 35)."""
+        return max(inbound.depth for inbound in (self.head.inbound, *self.head.notes))
+
 
 _OPEN = insert_rows(
     t.turn, "id", "lane_id", "session_id", "user_id", "agent_id", "source", "run_id", "job_id", "worker_id",
-    "claimed_until", "deadline_at", "address", "sender_id", "model", "thinking", "prompt", "policy", "opening_seq",
-    "opened_at", state="running",
+    "claimed_until", "deadline_at", "address", "sender_id", "depth", "model", "thinking", "prompt", "policy",
+    "opening_seq", "opened_at", state="running",
 )  # fmt: skip
 _TAKE = Bulk(
     sa.update(t.inbound)
@@ -62,7 +67,8 @@ def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
                 "user_id": n.head.inbound.user_id, "agent_id": n.agent_id, "source": n.head.inbound.source,
                 "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id,
                 "worker_id": n.worker_id, "claimed_until": n.claimed_until, "deadline_at": n.deadline_at,
-                "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "model": n.model,
+                "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "depth": n.depth,
+                "model": n.model,
                 "thinking": n.thinking, "prompt": n.prompt, "policy": dict(n.policy) or None,
                 "opening_seq": n.opening_seq, "opened_at": now,
             }
@@ -77,6 +83,13 @@ def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
 def get_turn(tx: Tx, turn_id: str) -> Turn | None:
     rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.id == turn_id))
     return turn_of(rows[0]) if rows else None
+
+
+def depth_behind(tx: Tx, *, turn_id: str | None, run_id: str | None) -> int:
+    """Tell how deep the turn is that wrote a message, or that ran apart for the run it is about; without one, 0."""
+    of_run = sa.select(t.run.c.turn_id).where(t.run.c.id == run_id).scalar_subquery()
+    rows = tx.rows(sa.select(t.turn.c.depth).where(t.turn.c.id == (of_run if turn_id is None else turn_id)))
+    return int(rows[0][0]) if rows else 0
 
 
 def open_turn_of(tx: Tx, lane_id: int) -> Turn | None:

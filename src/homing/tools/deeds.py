@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from homing.model.brakes import LOOP, disabled_words
 from homing.model.ids import is_id
 from homing.model.jobs import Job
 from homing.model.sessions import Session
@@ -119,6 +120,8 @@ def _disable(call: Call) -> Done:
 def _run(call: Call) -> Done:
     run = run_job(call.desk, JobRef(job_id=call.job().id))
     job = get_job(call.desk, GetJob(job_id=run.job_id))
+    if run.reason == "brake":
+        return Done(text=f"Not run: {disabled_words(LOOP)} Tell the user; nothing more runs here for some minutes.")
     if run.state == "ok":
         how = "done"
     elif job.session == "isolated":

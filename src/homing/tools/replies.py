@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from homing.model.brakes import disabled_words
 from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.job import JobShape
@@ -64,7 +65,7 @@ def moment(instant: str, tz: str, now: datetime) -> str:
 
 def status(job: JobShape) -> str:
     """Say how a job stands, and why where it does not run."""
-    why = job.state.disabled_reason if not job.enabled else job.state.last_error
+    why = disabled_words(job.state.disabled_reason) if not job.enabled else job.state.last_error
     if not why or job.status not in ("paused", "attention"):
         return f"{_STATUS[job.status]}."
     return f"{_STATUS[job.status]}: {why.rstrip('.')}."

@@ -64,6 +64,7 @@ def _caller(turn: Turn, session_key: str) -> Caller:
         source=turn.source,
         job_id=turn.job_id,
         sender_id=turn.sender_id,
+        depth=turn.depth,
         may_schedule=turn.source == "person" or bool(turn.policy.get("may_schedule")),
         outside=str(outside) if outside else None,
     )

@@ -27,6 +27,7 @@ from homing.web.routes import CALL_HOOK, SIGN_IN, SIGN_OUT
 from homing.web.stream import PING
 
 EVENTS = "text/event-stream"
+_DIGITS = 9
 
 
 async def sign_in(door: FrontDoor, request: Request) -> Response:
@@ -65,6 +66,7 @@ async def call_hook(door: FrontDoor, request: Request) -> Response:
     given["body"] = read_hook(body, request.headers.get("content-type", ""))
     key = idempotency_key(request)
     given["external_id"] = key or request.headers.get("webhook-id") or None
+    given["depth"] = _depth(request)
     ask = read(CallHook, given)
     try:
         called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
@@ -124,6 +126,20 @@ def _refuse_others(given: dict[str, str], *known: str) -> None:
         name = min(given)[:100]
         hint = f"Known are: {', '.join(known)}." if known else "Leave it out."
         raise Invalid(f"There is no field {name}. {hint}", field=name, code="unknown_field")
+
+
+def _depth(request: Request) -> int:
+    """Read how deep the call is: our own webhooks say so, and have counted themselves already."""
+    said = request.headers.get("homing-depth")
+    if said is None:
+        return 0
+    if not (said.isascii() and said.isdigit() and len(said) <= _DIGITS):
+        raise Invalid(
+            "homing-depth says how many turns led to this call: a whole number. Leave it out if you do not know.",
+            field="homing-depth",
+            code="wrong_type",
+        )
+    return int(said)
 
 
 def _desk(door: FrontDoor, tx: Tx, caller: Caller = NOBODY) -> Desk:

@@ -14,7 +14,7 @@ from homing.operations.shapes.base import read
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import GetJob, ListUpcoming, SkipJob, UndoJob, UpdateJob, WhyJob
 from homing.operations.undo import undo_job
-from homing.operations.upcoming import list_upcoming
+from homing.operations.upcoming import list_upcoming, tell_upcoming
 from homing.operations.why import why_job
 from support.asking import add, field_codes, refused
 from support.worlds import World
@@ -60,7 +60,7 @@ def test_starts_at_is_the_first_run_and_the_days_are_counted_from_it(world: Worl
 
 def test_upcoming_and_skip_go_by_its_days(world: World) -> None:
     job = add(world, schedule=OTHER_DAY, name="other")
-    found = world.ask(list_upcoming, read(ListUpcoming, {})).items
+    found = tell_upcoming(world.ask(list_upcoming, read(ListUpcoming, {}))).items
     assert len(found) in (3, 4)
     assert [item.at for item in found[:3]] == job.next
     skipped = world.ask(skip_job, SkipJob(job_id=job.id))

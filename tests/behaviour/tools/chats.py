@@ -43,6 +43,7 @@ class Chat:
             source=self.source,
             job_id=self.job_id,
             sender_id="anna",
+            depth=0,
             may_schedule=self.source == "person" or self.may_schedule,
         )
         caller = Caller(user_id=self.session.user_id, role="user", door="tool", turn=turn)
@@ -73,9 +74,9 @@ class Chat:
             id="turn_test", lane_id=self.session.id, session_id=self.session.id, user_id=self.session.user_id,
             agent_id=self.session.agent_id, source=self.source, run_id=None, job_id=self.job_id, state="running",
             outcome=None, reason=None, worker_id=None, claimed_until=None, fence=1, attempts=1, deadline_at=None,
-            cancel_requested_at=None, cancel_reason=None, address=None, sender_id="anna", model="offline",
-            thinking=None, prompt="", policy={"may_schedule": self.may_schedule}, error=None, opening_seq=None,
-            closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
+            cancel_requested_at=None, cancel_reason=None, address=None, sender_id="anna", depth=0,
+            model="offline", thinking=None, prompt="", policy={"may_schedule": self.may_schedule}, error=None,
+            opening_seq=None, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
         )  # fmt: skip
 
     def say(self, **arguments: object) -> str:

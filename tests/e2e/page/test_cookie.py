@@ -25,7 +25,7 @@ def neighbour() -> Iterator[tuple[str, list[str]]]:
             self.end_headers()
             self.wfile.write(b"<title>Neighbour</title>")
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - the base names it so
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Page)

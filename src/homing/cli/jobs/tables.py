@@ -22,6 +22,7 @@ from homing.cli.look import (
     words_and_zone,
 )
 from homing.cli.server import Json
+from homing.model.brakes import disabled_words
 from homing.model.clock import NOTHING_FIRES
 
 
@@ -121,7 +122,7 @@ def _paused(job: Json, current: datetime) -> str | None:
         return None
     until = state["disabled_until"]
     ends = f"until {moment(instant(until), current)} {job['schedule']['tz']}" if until else ""
-    return ", ".join(filter(None, (state["disabled_reason"], ends)))
+    return ", ".join(filter(None, (disabled_words(state["disabled_reason"]), ends)))
 
 
 def _where(job: Json) -> str:

@@ -17,6 +17,7 @@ class OpenTurnShape(Answer):
     id: str
     source: Source
     run_id: str | None
+    depth: int
     started_at: str
 
 
@@ -25,6 +26,7 @@ class WaitingShape(Answer):
     source: Source
     text: str
     run_id: str | None
+    depth: int
     waiting_for: WaitingFor | Literal["turn"]
     """`turn`: a note wakes nobody, and the next turn includes it."""
     queued_at: str
@@ -85,7 +87,13 @@ def session_shape(
         state="idle" if turn is None else "running",
         turn=None
         if turn is None
-        else OpenTurnShape(id=turn.id, source=turn.source, run_id=turn.run_id, started_at=str(utc(turn.opened_at))),
+        else OpenTurnShape(
+            id=turn.id,
+            source=turn.source,
+            run_id=turn.run_id,
+            depth=turn.depth,
+            started_at=str(utc(turn.opened_at)),
+        ),
         lane=[_waiting(inbound, first=n == 0 and not busy) for n, inbound in enumerate(waiting)],
         lane_size=waiting_size,
         addresses=list(addresses),
@@ -111,6 +119,7 @@ def _waiting(inbound: Inbound, *, first: bool) -> WaitingShape:
         source=inbound.source,
         text=inbound.text[:_SHOWN],
         run_id=inbound.run_id,
+        depth=inbound.depth,
         waiting_for="turn" if inbound.line == "note" else "slot" if first else "session",
         queued_at=str(utc(inbound.queued_at)),
     )

@@ -145,6 +145,8 @@ class HookShape(Answer):
     id: str
     name: str | None
     created_at: str
+    paused_until: str | None
+    """While a brake keeps it closed (rule 35)."""
 
 
 class NewHookShape(HookShape):
@@ -159,6 +161,8 @@ class CallHook(Ask):
     token: Annotated[str, Field(min_length=1, max_length=256)]
     body: str | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    depth: Annotated[int, Field(ge=0)] = 0
+    """How many turns, each caused by the one before, led to this call: what `homing-depth` says, else 0."""
 
 
 class CalledShape(Answer):

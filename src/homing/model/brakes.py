@@ -1,0 +1,32 @@
+"""Loop brakes (rule 35): how far machines may go on by themselves, and how often.
+
+Depth counts the machine-made causes between a thing and the person or due instant it goes back to. What comes in takes
+the depth of the turn that caused it plus one; a turn that takes several has the greatest.
+"""
+
+from datetime import timedelta
+
+DEEPEST = 8
+
+# So many turns that another turn caused may one session have in so long.
+MOST_CAUSED = 30
+CAUSED_WITHIN = timedelta(minutes=10)
+PAUSED_FOR = timedelta(hours=1)
+
+# So many turns may one hook open in so long; what it brings beyond that are notes, of which so many may wait.
+MOST_FROM_HOOK = 20
+FROM_HOOK_WITHIN = timedelta(minutes=1)
+MOST_HOOK_NOTES = 100
+
+# A turn that no person opened makes no instant nearer than this; the second where its job says may_schedule.
+NEAREST = timedelta(minutes=5)
+NEAREST_SCHEDULING = timedelta(minutes=1)
+
+LOOP = "loop"
+_TOO_MANY = f"more than {MOST_CAUSED} turns within {CAUSED_WITHIN.seconds // 60} minutes that no person asked for"
+_WORDS = {LOOP: f"This conversation had {_TOO_MANY}, and it asked for one more."}
+
+
+def disabled_words(reason: str | None) -> str | None:
+    """Say why a job is disabled; reasons that are sentences already stay as they are."""
+    return reason if reason is None else _WORDS.get(reason, reason)

@@ -1,0 +1,116 @@
+"""Loop brakes (rule 35): what turns cause is counted in rows, under the session's lock, and stopped at a limit.
+
+Only what another turn caused is ever counted or stopped: a person's message and a due instant pass unseen.
+"""
+
+from datetime import datetime, timedelta
+
+from homing.model.brakes import (
+    CAUSED_WITHIN,
+    DEEPEST,
+    LOOP,
+    MOST_CAUSED,
+    NEAREST,
+    NEAREST_SCHEDULING,
+    disabled_words,
+)
+from homing.model.errors import Forbidden, Invalid
+from homing.model.jobs import Job, Timing
+from homing.model.people import ActingTurn
+from homing.model.schedules import check
+from homing.model.sessions import Session
+from homing.operations.desk import Desk
+from homing.operations.notes import give_note
+from homing.store import Tx, jobs, lanes, sessions
+
+_A_SECOND = timedelta(seconds=1)
+
+
+def depth_after(turn: ActingTurn | None) -> int:
+    """Give the depth of what a caller causes: a turn's own plus one, and none for everybody else."""
+    return 0 if turn is None else turn.depth + 1
+
+
+def is_beyond(tx: Tx, *, session_id: int, lane_id: int, depth: int) -> bool:
+    """Say whether one more of this depth is more than a session takes. Session and lane are locked."""
+    if depth == 0:
+        return False
+    return depth > DEEPEST or caused_too_many(tx, session_id=session_id, lane_id=lane_id)
+
+
+def caused_too_many(tx: Tx, *, session_id: int, lane_id: int) -> bool:
+    """Say whether a locked session has had, or has waiting, all that turns may cause in it for now."""
+    return lanes.caused_since(tx, session_id, lane_id, tx.now() - CAUSED_WITHIN) >= MOST_CAUSED
+
+
+def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | None) -> None:
+    """Disable a locked job that asked for more turns than its conversation takes, and say so once."""
+    if not job.enabled or job.next_run_at is None:
+        return
+    rev = sessions.mark(tx, {home.id: 0})[home.id].rev
+    jobs.engine_write(
+        tx,
+        job.id,
+        {
+            "enabled": False, "disabled_by": "engine", "disabled_reason": LOOP, "disabled_until": None,
+            "next_run_at": None, "retry": 0, "retry_of": None, "rev": rev,
+        },
+    )  # fmt: skip
+    words = f'I paused the automation "{job.name}". {disabled_words(LOOP)} Enable it to go on.'
+    give_note(tx, home=home, lane_id=lane_id, job=job, run_id=run_id, text=words)
+
+
+def check_may_run(desk: Desk) -> None:
+    """A turn that no person opened runs no job."""
+    if _unattended(desk) is not None:
+        raise Forbidden(
+            "A turn that no person opened runs no automation: it comes by itself at its next time. To look again"
+            " sooner, give your own another time with update."
+        )
+
+
+def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before: Job | None = None) -> None:
+    """A turn that no person opened makes no instant nearer than five minutes, be it the next or one between others.
+
+    `before` is the job as it was: a change that only takes instants away is none of the brake's business.
+    """
+    turn = _unattended(desk)
+    if turn is None or upcoming is None or (before is not None and _only_less(before, timing)):
+        return
+    least = NEAREST_SCHEDULING if turn.may_schedule else NEAREST
+    minutes = least // timedelta(minutes=1)
+    words = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    if upcoming - desk.now < least - _A_SECOND:
+        raise Invalid(
+            f"In a turn that no person opened the next time must be at least {words} away. Give a later one, for"
+            f" example 'in {words}'.",
+            field="when",
+            code="schedule_too_often",
+        )
+    try:
+        check(
+            timing.schedule,
+            now=desk.now,
+            min_interval_seconds=least.total_seconds(),
+            starts_at=timing.starts_at,
+            ends_at=timing.ends_at,
+        )
+    except Invalid as refused:
+        raise Invalid(
+            f"This is a turn that no person opened. {refused.detail}", field="when", code=refused.field_code
+        ) from refused
+
+
+def _unattended(desk: Desk) -> ActingTurn | None:
+    turn = desk.caller.turn
+    return None if turn is None or turn.source == "person" else turn
+
+
+def _only_less(job: Job, timing: Timing) -> bool:
+    before = job.timing
+    return (
+        job.enabled
+        and (timing.schedule, timing.starts_at) == (before.schedule, before.starts_at)
+        and (before.ends_at is None or (timing.ends_at is not None and timing.ends_at <= before.ends_at))
+        and (before.max_runs is None or (timing.max_runs is not None and timing.max_runs <= before.max_runs))
+    )

@@ -1,0 +1,50 @@
+"""Loop brakes: every cause is counted one deeper, and no conversation goes on by itself for long."""
+
+from collections.abc import Iterator
+
+from torture.checks.violation import Violation, broken
+from torture.evidence import Evidence, Row
+
+_DEEPEST = 8
+_MOST = 30
+# Ten minutes, less what a worker may lie frozen between its look at the clock and its lock.
+_WITHIN = 540_000_000
+
+
+def one_deeper(evidence: Evidence) -> Iterator[Violation]:
+    """A turn is as deep as the deepest of what it took; a report one deeper than the turn it comes from."""
+    taken: dict[str, int] = {}
+    for inbound in evidence["inbound"]:
+        if inbound["state"] == "taken" and not inbound["injected"]:
+            taken[inbound["turn_id"]] = max(taken.get(inbound["turn_id"], 0), inbound["depth"])
+        if inbound["depth"] > _DEEPEST:
+            yield broken("too_deep", f"{inbound['id']} is {inbound['depth']} deep")
+        if inbound["source"] == "report":
+            yield from _reported(inbound, evidence)
+    for turn in evidence["turn"]:
+        if turn["depth"] != taken.get(turn["id"], turn["depth"]):
+            yield broken("wrong_depth", f"{turn['id']} is {turn['depth']} deep, what it took {taken[turn['id']]}")
+
+
+def _reported(inbound: Row, evidence: Evidence) -> Iterator[Violation]:
+    run = evidence.runs.get(inbound["meta"]["cron_run_id"])
+    turn = evidence.turns.get(run["turn_id"]) if run is not None else None
+    if turn is not None and inbound["depth"] != turn["depth"] + 1:
+        yield broken("wrong_depth", f"{inbound['id']} is {inbound['depth']} deep, its turn {turn['depth']}")
+
+
+def not_too_many(evidence: Evidence) -> Iterator[Violation]:
+    """Of the turns that other turns caused a session never had more than so many in so long."""
+    sessions: dict[int, list[int]] = {}
+    for turn in evidence["turn"]:
+        if turn["depth"] > 0 and turn["source"] != "person":
+            sessions.setdefault(turn["session_id"], []).append(turn["opened_at"])
+    for session_id, opened in sessions.items():
+        opened.sort()
+        for first, beyond in zip(opened, opened[_MOST:], strict=False):
+            if beyond - first < _WITHIN and not evidence.clock_moved:
+                yield broken("loop_not_braked", f"session {session_id} had more than {_MOST} turns that turns caused")
+                break
+
+
+CHECKS = (one_deeper, not_too_many)
