@@ -107,9 +107,16 @@ class Engine:
 
 
 def make_engine(
-    homing: Homing, *, think: "Think | None" = None, channels: "Mapping[str, Channel] | None" = None
+    homing: Homing,
+    *,
+    think: "Think | None" = None,
+    channels: "Mapping[str, Channel] | None" = None,
+    apart: bool = False,
 ) -> Engine:
-    """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks."""
+    """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks.
+
+    `apart`: an engine without doors, which may be on another machine than they are.
+    """
     from homing.engine.courier import Courier  # noqa: PLC0415 - see above
     from homing.engine.lane import Lanes  # noqa: PLC0415 - see above
     from homing.engine.runner import Runner  # noqa: PLC0415 - see above
@@ -133,19 +140,19 @@ def make_engine(
         worker_id=worker_id,
         scheduler=scheduler,
         runner=Runner(Lanes(store=store, house=house, think=think or thinker), clock, worker_id),
-        courier=Courier(store, house, channels if channels is not None else make_channels(homing)),
+        courier=Courier(store, house, channels if channels is not None else make_channels(homing, apart=apart)),
         sweeper=Sweeper(store, house, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
     )
 
 
-def _is_of_here(homing: Homing, webhook: people.Webhook) -> bool:
+def _is_of_here(homing: Homing, webhook: people.Webhook, *, apart: bool) -> bool:
     if webhook.local_to is None:
-        # From before places were kept. SQLite has one engine, beside the database; others may be anywhere.
-        return not homing.store.postgres
+        # From before places were kept: an engine beside its doors goes on with it, others may be anywhere.
+        return not apart
     return webhook.local_to == place_of(homing.settings.home)
 
 
-def make_channels(homing: Homing) -> "dict[str, Channel]":
+def make_channels(homing: Homing, *, apart: bool = False) -> "dict[str, Channel]":
     """Make the channels that this Homing can carry letters by."""
     from homing.channels.email import EmailChannel, read_smtp_url  # noqa: PLC0415 - see above
     from homing.channels.webhook import WebhookChannel  # noqa: PLC0415 - see above
@@ -156,7 +163,7 @@ def make_channels(homing: Homing) -> "dict[str, Channel]":
         webhook = await homing.store.read(lambda tx: people.get_webhook(tx, webhook_id))
         if webhook is None:
             return None
-        if points_here(webhook.url) and not _is_of_here(homing, webhook):
+        if points_here(webhook.url) and not _is_of_here(homing, webhook, apart=apart):
             raise ChannelFailed(_ELSEWHERE)
         return webhook.url, webhook.secret
 

@@ -23,12 +23,12 @@ from support.worlds import World
 KEY = "web:abc"
 
 
-def courier(world: World) -> Courier:
-    """Make the courier of an engine that runs in this world's home."""
+def courier(world: World, *, apart: bool = False) -> Courier:
+    """Make the courier of an engine that runs in this world's home; `apart` as `homing work` does."""
     homing = Homing(
         settings=world.settings, clock=world.clock, store=world.store, house=world.house, models=Models()
     )  # fmt: skip
-    return Courier(world.store, world.house, make_channels(homing))
+    return Courier(world.store, world.house, make_channels(homing, apart=apart))
 
 
 def owe(world: World, url: str) -> None:
@@ -75,13 +75,14 @@ async def test_an_engine_of_another_home_does_not_and_says_what_helps(homes: tup
     assert "Run `homing work` there" in error
 
 
-async def test_one_from_before_goes_on_where_there_is_one_engine_only(homes: tuple[World, World]) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+async def test_one_from_before_goes_on_beside_its_doors_only(homes: tuple[World, World], *, apart: bool) -> None:
     door, _ = homes
     with WebhookReceiver() as receiver:
         owe(door, receiver.url)
         door.write(lambda tx: tx.run(sa.update(t.webhook).values(local_to=None)))
-        await courier(door).step()
-        assert len(receiver.requests) == (0 if door.postgres else 1)
+        await courier(door, apart=apart).step()
+        assert len(receiver.requests) == (0 if apart else 1)
 
 
 def test_the_name_of_a_place_is_kept_private_and_stays(homes: tuple[World, World]) -> None:

@@ -131,7 +131,7 @@ async def _work(settings: Settings) -> None:
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     homing = open_house(settings)
-    engine = make_engine(homing)
+    engine = make_engine(homing, apart=True)
     async with running(homing, engine):
         _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.house.model}.")
         await until(told)
