@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from homing.settings import load
 from homing.store import Store
 from homing.web.app import make_app
 from homing.web.server import make_server
+from support.ports import free_port
 from support.worlds import make_house
 
 _STARTS_WITHIN = 40.0
@@ -30,7 +30,7 @@ class ServerProcess:
     def __init__(self, database: str, folder: Path) -> None:
         self.database = database
         self.log = folder / "server.log"
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -74,12 +74,6 @@ class ServerProcess:
                 return response.status == 200
         except (URLError, OSError):
             return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def main(database: str, port: int) -> None:

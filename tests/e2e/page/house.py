@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from homing.testing import StubModelServer
+from support.ports import free_port
 
 PATIENCE = 60.0
 ZONE = "Europe/Berlin"
@@ -26,7 +26,7 @@ class House:
     def __init__(self, folder: Path, stub: StubModelServer | None = None, *, database: str | None = None) -> None:
         self.home = folder / "home"
         self._database = {"HOMING_DATABASE_URL": database} if database else {}
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = folder / "up.log"
         self._model = (
@@ -133,9 +133,3 @@ def wait_until(look: Callable[[], Any], what: str) -> Any:
             return found
         time.sleep(0.1)
     raise AssertionError(f"Waited {PATIENCE:.0f} s in vain for {what}.")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
