@@ -18,6 +18,7 @@ from standardwebhooks import Webhook
 
 from homing.channels import Letter, Receipt
 from homing.channels.resolving import resolve
+from homing.model.brakes import DEPTH_HEADER
 from homing.model.clock import Clock
 from homing.model.errors import ChannelFailed
 
@@ -56,7 +57,7 @@ class WebhookChannel:
             raise ChannelFailed("This webhook was removed.", permanent=True)
         url, secret = known
         body = cloud_event(letter)
-        headers = {**self._sign(secret, letter.delivery_id, body), "homing-depth": str(letter.depth)}
+        headers = {**self._sign(secret, letter.delivery_id, body), DEPTH_HEADER: str(letter.depth)}
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 status, retry_after = await self._post(httpx2.URL(url), headers, body)

@@ -44,6 +44,7 @@ REASON_WORDS = {
     "asked": "asked for",
     "disabled": "paused",
     "rescheduled": "given another time",
+    "brake": "stopped as a loop",
     "session_deleted": "conversation deleted",
 }
 TRIGGER_WORDS = {"timer": "on schedule", "catch_up": "caught up", "manual": "run now", "retry": "tried again"}

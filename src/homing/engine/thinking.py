@@ -18,6 +18,7 @@ from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
 from homing.model.errors import Failed
 from homing.model.memories import Memory
 from homing.model.people import SCHEDULERS, Agent
+from homing.model.runs import SILENCE
 from homing.model.sessions import Session
 from homing.operations.desk import House
 from homing.store import Store, Tx, memories, messages, people, sessions
@@ -30,8 +31,6 @@ HISTORY_STRETCHES = 400
 # Many may come between two turns, reminders for example: so many are looked at before older ones are forgotten.
 MOST_STRETCHES = 2_000
 MEMORIES = 5
-# Other agents' prompts ask for these words when there is no news (rule 36).
-SILENCE = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ the depth of the turn that caused it plus one; a turn that takes several has the
 from datetime import timedelta
 
 DEEPEST = 8
+DEPTH_HEADER = "homing-depth"
+"""Sent by our webhooks, read by hooks."""
 
 # So many turns that another turn caused may one session have in so long.
 MOST_CAUSED = 30

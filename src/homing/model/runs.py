@@ -13,6 +13,8 @@ SCHEDULED: tuple[Trigger, ...] = ("timer", "catch_up", "retry")
 """All but those asked for by hand."""
 COUNTED: tuple[Trigger, ...] = ("timer", "catch_up")
 """These use up `max_runs`; retries are further tries at one instant."""
+SILENCE = ("NO_REPLY", "HEARTBEAT_OK")
+"""Other agents' prompts ask for these words when there is no news. A scheduled answer that is one reports nothing."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from homing.model.brakes import (
     DEEPEST,
+    DEPTH_HEADER,
     FROM_HOOK_WITHIN,
     LOOP,
     MOST_FROM_HOOK,
@@ -103,7 +104,7 @@ def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int)
         raise Invalid(
             f"{ask.depth} turns, each caused by the one before, led to this call, and at most {DEEPEST} may: this is"
             " a loop. Let your webhook point somewhere else than back to this hook.",
-            field="homing-depth",
+            field=DEPTH_HEADER,
             code="out_of_range",
         )
     if hook.paused_until is not None and hook.paused_until > now:

@@ -10,6 +10,7 @@ from typing import Any
 
 from homing.model.bounds import check_bounds
 from homing.model.errors import Conflict, Invalid, Refused
+from homing.model.runs import SILENCE
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
 from homing.model.sessions import SCREENS, UNIFIED, Session, channel_of, check_key
 from homing.operations.definition import (
@@ -31,8 +32,6 @@ from homing.operations.shapes.job_asks import AddJob
 from homing.store import jobs, runs, sessions
 
 IMPORTED = "imported"
-# What other programs take for silence, and so do we in scheduled turns (rule 36).
-SILENCE = ("NO_REPLY", "HEARTBEAT_OK")
 _STILL_RUNS = "It was removed, and its last run has not ended yet. Import it again in a moment."
 _AS_NEW = {
     "removed_at": None, "disabled_until": None, "runs_queued": 0, "consecutive_failures": 0, "schedule_errors": 0,

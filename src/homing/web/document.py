@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from homing.operations.shapes.base import Ask, Listing, PageAsk
+from homing.web.callers import KEY
 from homing.web.problems import CODES, MEDIA, Problem
 from homing.web.routes import Route
 
@@ -110,7 +111,7 @@ def whole(document: Json, schemas: Iterable[Json]) -> Json:
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "cookie": {"type": "apiKey", "in": "cookie", "name": "homing_4664", "description": "The page's; by port."},
-        "key": {"type": "apiKey", "in": "header", "name": "Homing-Key", "description": "The page's, from sign_in."},
+        "key": {"type": "apiKey", "in": "header", "name": KEY, "description": "The page's, from sign_in."},
     }
     document["security"] = [{"token": []}, {"cookie": [], "key": []}]
     return document

@@ -6,6 +6,7 @@ from datetime import timedelta
 from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 
+from homing.model.brakes import DEPTH_HEADER
 from homing.model.errors import Invalid, NotFound, NotReady, SlowDown, Unauthenticated
 from homing.model.people import Caller
 from homing.operations.desk import Desk
@@ -130,13 +131,13 @@ def _refuse_others(given: dict[str, str], *known: str) -> None:
 
 def _depth(request: Request) -> int:
     """Read how deep the call is: our own webhooks say so, and have counted themselves already."""
-    said = request.headers.get("homing-depth")
+    said = request.headers.get(DEPTH_HEADER)
     if said is None:
         return 0
     if not (said.isascii() and said.isdigit() and len(said) <= _DIGITS):
         raise Invalid(
-            "homing-depth says how many turns led to this call: a whole number. Leave it out if you do not know.",
-            field="homing-depth",
+            f"{DEPTH_HEADER} says how many turns led to this call: a whole number. Leave it out if you do not know.",
+            field=DEPTH_HEADER,
             code="wrong_type",
         )
     return int(said)

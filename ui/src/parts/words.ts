@@ -9,7 +9,11 @@ export function standsOf(job: Job): string {
 }
 
 /** Why it needs somebody: disabled by us, failed, or else what it said did not arrive. */
-export const attentionOf = (job: Job) => job.state.disabled_reason ?? job.state.last_error ?? "A message of it could not be delivered.";
+export function attentionOf(job: Job): string {
+  const reason = job.state.disabled_reason;
+  if (reason) return reasonWords[reason] ?? reason;
+  return job.state.last_error ?? "One of its messages could not be delivered.";
+}
 
 export const runStateWord: Record<RunState, string> = {
   queued: "Waiting",
@@ -35,6 +39,9 @@ const reasonWords: Record<string, string> = {
   gate: "its condition did not hold",
   asked: "asked for",
   disabled: "paused",
+  rescheduled: "given another time",
+  brake: "stopped as a loop",
+  loop: "it kept causing turns that no person asked for",
   removed: "removed",
   session_deleted: "conversation deleted",
 };
