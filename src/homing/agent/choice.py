@@ -78,7 +78,7 @@ def why_unusable(name: str, env: Mapping[str, str], *, house: str) -> str | None
 
 
 def _nearest(name: str, env: Mapping[str, str], house: str) -> str:
-    """Offer what comes nearest: the same name as we spell it, else what can be used here."""
+    """Suggest the nearest usable name: ours for the same model, else what can be used here."""
     provider, slash, model = name.partition("/")
     if slash and model and provider in _NEEDS:
         return f"Did you mean {provider}:{model:.80}?"
@@ -87,7 +87,7 @@ def _nearest(name: str, env: Mapping[str, str], house: str) -> str:
     near = get_close_matches(name, usable, n=1)
     if near:
         return f"Did you mean {near[0]}?"
-    return f"A model is named provider:model; here are, for example: {', '.join(usable)}."
+    return f"A model is named provider:model; available here, for example: {', '.join(usable)}."
 
 
 def choose(setting: str | None, env: Mapping[str, str]) -> Choice:

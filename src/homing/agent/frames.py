@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
 
 
 def split_frames(text: str) -> tuple[list[str], str]:
-    """Part what came from elsewhere, frame by frame, from what a person said."""
+    """Separate the frames (text from elsewhere) from what a person wrote."""
     return [found[0] for found in _FRAME.finditer(text)], _FRAME.sub("", text).strip()
 
 

@@ -135,7 +135,7 @@ async def summarise(models: Models, model: str, previous: str | None, messages: 
 
 
 def transcript(messages: Sequence[ModelMessage]) -> str:
-    """Write messages as plain lines, each cut to a bearable length; frames stay whole."""
+    """Write messages as plain lines, each cut to a readable length; frames stay whole."""
     lines = [line for message in messages for part in message.parts for line in _lines(part)]
     return "\n".join(lines)
 

@@ -121,7 +121,7 @@ def compose(letter: Letter, sender: str) -> bytes:
         "Subject": encode_words(_subject(letter.text)),
         "Date": format_datetime(letter.created_at),
         "Message-ID": message_id(letter, sender),
-        # So that absence notes are not sent back to a program.
+        # So that no out-of-office reply is sent back to a program.
         "Auto-Submitted": "auto-generated",
     }
     content = EmailMessage(policy=SMTP)

@@ -76,7 +76,7 @@ def restore(
 
 
 def _unused(database: Path, words: str) -> Path:
-    """Name a file beside the database that is not there yet: it may be the very one to be restored."""
+    """Name a file beside the database that does not exist yet: an existing one may be the backup to restore."""
     names = (f"{database.stem}-{words}{number}.db" for number in ("", *(f"-{n}" for n in range(2, 100))))
     return next(path for name in names if not (path := database.with_name(name)).exists())
 

@@ -20,7 +20,7 @@ _LEAST = 12
 
 @dataclass(frozen=True)
 class Visible:
-    """A drawing whose text moves no terminal: Rich's own colours stay, what came from outside is shown as escapes."""
+    """Output that cannot control the terminal: Rich's own colours stay, text from outside is shown as escapes."""
 
     drawing: RenderableType
 

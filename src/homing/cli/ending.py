@@ -34,7 +34,7 @@ def run_out(main: Coroutine[Any, Any, None]) -> bool:
     if not deaf:
         runner.close()
         return True
-    log.warning("what does not hear that it shall stop ends with the process", action="left_deaf", deaf=deaf)
+    log.warning("tasks ignored cancellation and end with the process", action="left_deaf", deaf=deaf)
     return False
 
 

@@ -70,7 +70,7 @@ def caller_here(homing: Homing, door: Door) -> Callable[[Tx], Caller]:
 
 
 def token_refused(settings: Settings, token: Token) -> Problem:
-    """Say that this home's token lets nobody in any more, and what to do."""
+    """Say that this home's token is no longer valid, and what to do."""
     when = token.revoked_at or token.expires_at
     ended = f"{'was revoked' if token.revoked_at else 'ended'}{f' on {when:%Y-%m-%d %H:%M} UTC' if when else ''}"
     if settings.token:

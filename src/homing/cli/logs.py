@@ -43,7 +43,7 @@ def _configure(level: int) -> None:
     )
     others = logging.StreamHandler(sys.stderr)
     others.setFormatter(_Escaping("%(asctime)s [%(levelname)s] %(name)s: %(message)s"))
-    # Of a line that cannot be written nothing is written either.
+    # A line that cannot be written is not reported either.
     others.handleError = lambda record: None
     logging.basicConfig(level=logging.WARNING, handlers=[others], force=True)
 

@@ -51,7 +51,7 @@ def get(session: SessionSaid, as_json: AsJson = False) -> None:
 def update(
     session: SessionSaid,
     address: Annotated[
-        list[str] | None, typer.Option("--address", help="Send its messages there too; several will do.")
+        list[str] | None, typer.Option("--address", help="Send its messages there too; may be given several times.")
     ] = None,
     no_address: Annotated[list[str] | None, typer.Option("--no-address", help="No longer send them there.")] = None,
     title: Annotated[str | None, typer.Option(help="What it is called.")] = None,
@@ -70,7 +70,9 @@ def update(
         if not body:
             raise refused("Say what to change.", hint="homing sessions update --help")
         answer = desk.server.ask("PATCH", path, body)
-        desk.screen.show(answer, lambda: f"{answer['key']} answers to {', '.join(answer['addresses']) or 'nobody'}.")
+        desk.screen.show(
+            answer, lambda: f"{answer['key']} sends its messages to {', '.join(answer['addresses']) or 'nobody'}."
+        )
 
 
 def send_test(
@@ -82,7 +84,7 @@ def send_test(
     with asking(as_json) as desk:
         path = f"/api/sessions/{part(session_key(desk, session))}/test"
         delivery = desk.server.ask("POST", path, {"address": address})
-        told = f"On its way to {address} ({delivery['id']}). How far it got: homing deliveries list"
+        told = f"On its way to {address} ({delivery['id']}). See how far it got: homing deliveries list"
         desk.screen.show(delivery, lambda: told)
 
 

@@ -57,7 +57,7 @@ def revoke(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make tokens worthless, with everything made from them."""
+    """Revoke tokens, with everything made from them."""
     with asking(as_json) as desk:
         known: list[Json] = list(pages(desk.server, "/api/tokens", {}))
         for said in ids:

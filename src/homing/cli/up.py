@@ -42,7 +42,7 @@ def serve(
     host: Host = None,
     port: Port = None,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Understood as in `up`; no browser is opened here.")
+        bool, typer.Option("--no-open", help="Accepted for symmetry with `up`; no browser is opened here.")
     ] = False,
 ) -> None:
     """Start the doors alone (API, page); needs PostgreSQL, and `homing work` somewhere."""
@@ -159,7 +159,7 @@ def _link(homing: "Homing", base: str) -> str | None:
     except Problem as problem:
         _say(f"{problem.detail} {problem.hint or ''}".rstrip())
         return None
-    # What is not a terminal is a file or a journal, which others may read: no proof stands there.
+    # Anything else is a file or a journal that others may read: it must not contain a sign-in link.
     return link if sys.stdout.isatty() else None
 
 

@@ -1,4 +1,4 @@
-"""What came from outside, made visible: nobody's words set a title, fill the clipboard, clear the screen or turn text.
+"""Text from outside, made visible: it cannot set a title, fill the clipboard, clear the screen or reverse text.
 
 Control characters (all but newline and tab) and those that turn the direction of text are shown as escapes, piped or
 not. Each is judged by itself, so a sequence that arrives in pieces is caught as well.

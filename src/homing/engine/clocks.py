@@ -27,7 +27,7 @@ def plan_again(tx: Tx, *, after: int = 0) -> int | None:
 def _plan(tx: Tx, job: Job, now: datetime) -> None:
     try:
         upcoming = job.timing.next_due(max(now, runs.left_out_until(tx, job.id) or now))
-    except Exception:  # noqa: BLE001 - one bad job keeps nobody else from its time; its own tick will tell
+    except Exception:  # noqa: BLE001 - one bad job must not hold up the others; its own tick will report it
         return
     if upcoming is None or job.next_run_at is None or upcoming >= job.next_run_at:
         return

@@ -246,7 +246,7 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
 
 
 def _outside(messages: Sequence[NewMessage]) -> dict[str, object]:
-    """Say from where a turn has content that no person said in it; what is remembered in it is not certain."""
+    """Name the source of content in a turn that no person wrote there; what it remembers is unconfirmed."""
     source = next(filter(None, map(outside_source, reversed(messages))), None)
     return {"outside": source} if source else {}
 

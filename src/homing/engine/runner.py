@@ -102,9 +102,7 @@ class Runner:
             await asyncio.wait(rest, timeout=LEAVE_SECONDS)
         for _, claim, _ in list(self._at_work.values()):
             # Not handed back: it may still be doing something. It writes nothing more, and its claim runs out.
-            log.warning(
-                "a turn does not hear that it shall stop", action="turn_deaf", turn=claim.turn_id, at=claim.doing
-            )
+            log.warning("turn ignored cancellation", action="turn_deaf", turn=claim.turn_id, at=claim.doing)
             claim.stop("lost")
 
     async def _fill(self) -> float:

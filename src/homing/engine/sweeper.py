@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 BEAT_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
-# A start so long after the last sign of work may be one with a wrong clock; so long it has to prove right.
+# A start this long after the last sign of work may have a wrong clock, which then has this long to prove right.
 FAR = timedelta(days=1)
 PROVE_SECONDS = 900.0
 

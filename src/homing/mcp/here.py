@@ -103,5 +103,5 @@ def _unknown(name: str, known: list[str]) -> NotFound:
             f"{name} is not offered here. `homing mcp --tools all`, or /mcp?tools=all, offers every operation."
         )
     near = nearest(name, known)
-    hint = f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
+    hint = f"Did you mean {near}?" if near else f"Available: {', '.join(known)}."
     return NotFound(f"There is no tool {name:.100}. {hint}")

@@ -31,7 +31,7 @@ def failed(code: str, detail: str, more: dict[str, Any] | None = None) -> CallTo
 
 
 def beside(result: CallToolResult, note: str) -> CallToolResult:
-    """Say something beside an answer, which itself stays as it is; what it says itself is not said twice."""
+    """Add a note to an answer without changing it, unless the answer says the same already."""
     if any(isinstance(part, TextContent) and note in part.text for part in result.content):
         return result
     return result.model_copy(update={"content": [*result.content, TextContent(text=note)]})

@@ -53,14 +53,14 @@ def check_bounds(value: object, what: str = "body", depth: int = 1) -> None:
             members = cast("Mapping[object, object]", value)
             if len(members) > MAX_MEMBERS:
                 raise Malformed(
-                    f"An object in the {what} has {len(members):,} members; {MAX_MEMBERS} are the most that are read."
+                    f"An object in the {what} has {len(members):,} members; at most {MAX_MEMBERS} are allowed."
                 )
             inner = members.values()
         case list():
             inner = cast("list[object]", value)
             if len(inner) > MAX_ENTRIES:
                 raise Malformed(
-                    f"A list in the {what} has {len(inner):,} entries; {MAX_ENTRIES:,} are the most that are read."
+                    f"A list in the {what} has {len(inner):,} entries; at most {MAX_ENTRIES:,} are allowed."
                 )
         case float():
             if math.isinf(value) or math.isnan(value):
@@ -94,7 +94,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _too_deep(what: str) -> Malformed:
-    return Malformed(f"The {what} is nested too deeply: {MAX_DEPTH} levels are the most that are read.")
+    return Malformed(f"The {what} is nested too deeply: at most {MAX_DEPTH} levels are allowed.")
 
 
 def _too_large_a_number(what: str) -> Malformed:

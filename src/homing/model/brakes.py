@@ -10,17 +10,17 @@ DEEPEST = 8
 DEPTH_HEADER = "homing-depth"
 """Sent by our webhooks, read by hooks."""
 
-# So many turns that another turn caused may one session have in so long.
+# How many turns caused by other turns a session may have in this time.
 MOST_CAUSED = 30
 CAUSED_WITHIN = timedelta(minutes=10)
 PAUSED_FOR = timedelta(hours=1)
 
-# So many turns may one hook open in so long; what it brings beyond that are notes, of which so many may wait.
+# How many turns one hook may open in this time; further calls become notes, of which this many may wait.
 MOST_FROM_HOOK = 20
 FROM_HOOK_WITHIN = timedelta(minutes=1)
 MOST_HOOK_NOTES = 100
 
-# A turn that no person opened makes no instant nearer than this; the second where its job says may_schedule.
+# The nearest time that a turn no person opened may set; the second applies where its job has may_schedule.
 NEAREST = timedelta(minutes=5)
 NEAREST_SCHEDULING = timedelta(minutes=1)
 

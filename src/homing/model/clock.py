@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
-"""What every door says of jobs while nobody watches the clock."""
+"""What every door reports about jobs while no scheduler runs."""
 
 
 class Clock(Protocol):

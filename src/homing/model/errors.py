@@ -72,7 +72,7 @@ class Invalid(Refused):
 
 
 class UnknownModel(Invalid):
-    """A model that nobody here can be asked by that name."""
+    """A model name that this server cannot use."""
 
     code = "unknown_model"
 

@@ -15,5 +15,5 @@ class Memory:
     source: str | None
     """Where an unconfirmed one came from, in words: "hook deploy"."""
     confirmed: bool
-    """A person said or kept it. What is not confirmed stands in no instructions (rule 24)."""
+    """A person said or confirmed it. Unconfirmed ones are left out of instructions (rule 24)."""
     created_at: datetime

@@ -1,6 +1,6 @@
 """Which of several things somebody means: by id, by its beginning, by name, or by words of the name. Pure.
 
-One rule for every door; whoever has more than one left lists them and asks.
+One rule for every door; a caller left with more than one lists them and asks.
 """
 
 import re

@@ -51,7 +51,7 @@ class ActingTurn:
     may_schedule: bool
     """Rule 27: a turn no person opened adds no jobs, unless its job says so."""
     outside: str | None = None
-    """Where content of this turn came from that no person said in it, in words; what it remembers is unconfirmed."""
+    """The source, in words, of content in this turn that no person wrote there; what it remembers is unconfirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,18 +61,18 @@ def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | Non
 
 
 def check_may_run(desk: Desk) -> None:
-    """A turn that no person opened runs no job."""
+    """Refuse to run a job from a turn that no person opened."""
     if _unattended(desk) is not None:
         raise Forbidden(
-            "A turn that no person opened runs no automation: it comes by itself at its next time. To look again"
+            "A turn that no person opened cannot run an automation: it runs by itself at its next time. To look again"
             " sooner, give your own another time with update."
         )
 
 
 def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before: Job | None = None) -> None:
-    """A turn that no person opened makes no instant nearer than five minutes, be it the next or one between others.
+    """Refuse a time nearer than five minutes, or repeated more often, from a turn that no person opened.
 
-    `before` is the job as it was: a change that only takes instants away is none of the brake's business.
+    `before` is the job as it was: a change that only removes instants is always allowed.
     """
     turn = _unattended(desk)
     if turn is None or upcoming is None or (before is not None and _only_less(before, timing)):

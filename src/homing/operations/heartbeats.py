@@ -13,7 +13,7 @@ from homing.store import Tx, jobs, people, sessions
 
 KEY = "heartbeat"
 MESSAGE = (
-    "Look at what was laid into this conversation since the last turn, and act on it where it needs you."
+    "Look at what was added to this conversation since the last turn, and act on it where it needs you."
     " If nothing of it concerns the user now, call nothing_to_report."
 )
 

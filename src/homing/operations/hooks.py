@@ -98,7 +98,7 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
 
 
 def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int) -> Literal["machines", "note"]:
-    """Rule 35: say whether a call wakes the locked lane or is laid there as a note; refuse what goes on too long."""
+    """Rule 35: say whether a call wakes the locked lane or waits there as a note; refuse one of a loop."""
     tx, now = desk.tx, desk.now
     if ask.depth > DEEPEST:
         raise Invalid(
@@ -109,7 +109,7 @@ def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int)
         )
     if hook.paused_until is not None and hook.paused_until > now:
         raise SlowDown(
-            f"This hook is paused until {utc(hook.paused_until)}, because what it brought went on causing more."
+            f"This hook is paused until {utc(hook.paused_until)}, because its calls kept causing further turns."
             " Call it again then.",
             retry_after=(hook.paused_until - now).total_seconds(),
         )

@@ -111,7 +111,7 @@ def _changed(desk: Desk, draft: Draft, columns: dict[str, Any]) -> list[str]:
     model = columns["model"]
     if model is not None and (why := why_unusable(desk, model)):
         columns["model"] = None
-        notes.append(f"Its model is left out, and {desk.house.model} is used: {why}")
+        notes.append(f"Its model is not kept, and {desk.house.model} is used: {why}")
     if draft.address is not None and (missing := _why_no_delivery(desk, draft.address)):
         notes.append(missing)
     words = [word for word in SILENCE if word in str(columns["message"])]

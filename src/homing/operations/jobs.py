@@ -94,7 +94,7 @@ def _new_id(desk: Desk, ask: AddJob) -> tuple[str, list[str]]:
     if desk.caller.user_id != OWNER:
         # Job ids are one name space: with an ending always, nobody learns from it which ids others have.
         job_id = new_id(ask.id[:48])
-        return job_id, [f"An id of your own gets an ending here: this job is {job_id}."]
+        return job_id, [f"Ids that you choose get a random ending here: this job is {job_id}."]
     if jobs.get(desk.tx, ask.id) is None:
         return ask.id, []
     return new_id("job"), [f"The id {ask.id} is taken, so this job has another."]

@@ -1,4 +1,4 @@
-"""Which model somebody may name: one that this server can ask; anybody but an admin, one that is in use already."""
+"""Which model a caller may name: one that this server can use; without the role admin, one that is in use already."""
 
 from homing.model.errors import Forbidden, UnknownModel
 from homing.operations.desk import Desk

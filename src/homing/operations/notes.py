@@ -1,4 +1,4 @@
-"""Notes: messages that no turn wrote, in a conversation and owed to its people."""
+"""Notes: messages that no turn wrote, in a conversation and queued for its people."""
 
 from homing.model.jobs import Job
 from homing.model.messages import NewMessage
@@ -10,7 +10,7 @@ from homing.store.deliveries import NewOutbound
 def give_note(
     tx: Tx, *, home: Session, lane_id: int, text: str, job: Job | None = None, run_id: str | None = None
 ) -> None:
-    """Write a note into a locked session, and owe it to its people."""
+    """Write a note into a locked session, and queue it for its people."""
     if home.deleted_at is not None:
         return
     about = {"cron_job_id": job.id, "cron_job_name": job.name} if job is not None else {}

@@ -36,7 +36,7 @@ COOKIE_FOR = timedelta(days=30)
 _ROLLS_AFTER = timedelta(days=1)
 _TOUCHED_AFTER = timedelta(minutes=1)
 TOKENS = "tokens"
-"""Rung when proof of somebody has ended: streams look at theirs. Whose it was is not said, for it may be several."""
+"""Rung when a proof has ended: each stream checks its own. It does not say whose, because there may be several."""
 
 
 def get_me(desk: Desk, ask: Nothing) -> MeShape:

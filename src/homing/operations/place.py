@@ -1,4 +1,4 @@
-"""Which machine, and which home on it, a process is of: what may be sent to loopback goes by that (ADR 0024)."""
+"""Which home on which machine a process belongs to: it decides what may be sent to loopback (ADR 0024)."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ _MACHINE = Path("/etc/machine-id")
 
 
 def points_here(url: str) -> bool:
-    """Say whether a URL names the machine that sends to it, in so many words."""
+    """Say whether a URL names loopback literally."""
     return names_loopback(urlsplit(url).hostname or "")
 
 

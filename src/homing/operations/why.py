@@ -33,7 +33,7 @@ _SKIPPED = {
     "session_deleted": "was withdrawn, because the session was deleted",
     "busy": "was left out, because the session stayed busy",
     "gate": "was left out by its gate",
-    "brake": "was stopped by a brake, because turns that no person asked for went on causing others",
+    "brake": "was stopped by a brake, because turns that no person asked for kept causing others",
 }
 _FAILED = {
     "model": "failed: the model gave no answer",
@@ -125,9 +125,7 @@ def _all_runs(job: Job) -> str | None:
     most = job.timing.max_runs
     if most is None or job.timing.runs_queued < most:
         return None
-    return (
-        "It had the one run it was to have (max_runs)." if most == 1 else f"It had all of its {most} runs (max_runs)."
-    )
+    return "It has had its one run (max_runs)." if most == 1 else f"It has had all of its {most} runs (max_runs)."
 
 
 def _overdue(desk: Desk, job: Job) -> list[str]:

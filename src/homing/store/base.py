@@ -206,7 +206,7 @@ class Store:
                 with self.engine.begin() as connection:
                     tx = Tx(connection, self.clock)
                     result = work(tx)
-                # Again: what went into a file that is gone was not kept, and nobody may hear that it was.
+                # Again: what was written to a removed file is lost, and must not be reported as kept.
                 self.check_file()
                 return result, tx.bells
             except LookAgain:

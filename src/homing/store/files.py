@@ -117,7 +117,7 @@ def _version(connection: sqlite3.Connection) -> str:
 def _put_in(source: Path, database: Path) -> None:
     with closing(_reading(source)) as copied:
         try:
-            # One transaction of SQLite: whoever reads meanwhile sees the old or the new, and so does the next start.
+            # One SQLite transaction: readers meanwhile, and the next start, see either the old content or the new.
             with closing(sqlite3.connect(database, timeout=30.0)) as connection:
                 copied.backup(connection)
                 connection.execute("pragma wal_checkpoint(truncate)")

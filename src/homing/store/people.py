@@ -170,7 +170,7 @@ def revoke_token(tx: Tx, token_id: str) -> int:
     ended = 0
     generation = [token_id]
     while generation:
-        # Whoever makes another one from these holds them; after this update it is there to be found, or refused.
+        # Making a child token locks its parent: after this update the child is either found here, or refused.
         rows = tx.rows(
             sa.update(t.token)
             .where(c.id.in_(generation), c.revoked_at.is_(None))

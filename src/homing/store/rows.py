@@ -86,7 +86,7 @@ def schedule_columns(schedule: Schedule) -> dict[str, Any]:
         case Every():
             return columns | {"schedule_kind": "every", "every_ms": schedule.every_ms, "anchor": schedule.anchor}
         case Cron():
-            # Every day or week is no interval, and then there is no anchor either.
+            # An interval of 1 is stored as none, and then there is no anchor either.
             interval = schedule.interval if schedule.interval > 1 else None
             return columns | {
                 "schedule_kind": "cron", "cron": schedule.cron, "interval": interval, "anchor": schedule.anchor

@@ -254,7 +254,7 @@ def delete(tx: Tx, session_id: int) -> bool:
 
 def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int, of: Collection[int]) -> bool:
     """Keep a running summary of a lane's older messages, unless a newer one is there or one of its chats is gone."""
-    # Locked before the look at its chats: whoever deletes one locks the lane as well.
+    # Locked before the look at its chats: deleting one locks the lane as well.
     lock(tx, [lane_id])
     chat = t.session.alias("chat")
     gone = sa.exists().where(chat.c.id.in_(list(of)), chat.c.deleted_at.is_not(None))

@@ -28,7 +28,7 @@ _USED = {
     "skip": {"job_id", "count"},
     "undo": {"job_id", "revision"},
 }
-# Parts of a schedule that are no time of their own.
+# Parts of a schedule that are not a time by themselves.
 _BESIDES = ("kind", "anchor", "anchor_ms", "interval")
 NO_SCRIPT = (
     "script is not supported: nothing runs before the agent does. Leave script out and say in message what to check; "

@@ -1,7 +1,7 @@
 """Who asks: a bearer token, or the page's cookie of thirty rolling days together with the page's key.
 
-Browsers send a cookie to every port of its host, so a cookie alone proves nothing: whoever serves another port has it,
-too. The key lies in the storage of the page's own origin, and comes as a header.
+Browsers send a cookie to every port of its host, so a cookie alone proves nothing: anyone who serves another port has
+it too. The key is kept in the storage of the page's own origin, and comes as a header.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""One connection, and how long it may say nothing: uvicorn waits for ever, and descriptors are few.
+"""One connection, and how long it may stay silent: uvicorn waits forever, and descriptors are few.
 
 A head comes within seconds, a body does not stall, an answer is read, and there are fewer connections than descriptors:
 when all are taken, the one that waited longest without asking anything makes room.
@@ -79,7 +79,7 @@ class Connection(H11Protocol):
         if len(self.connections) > self._doorstep.cap:
             longest = next(iter(self._doorstep.idle), None)
             if longest is None:
-                self._refuse(503, "not_ready", "This server has as many connections as it can hold. Try again soon.")
+                self._refuse(503, "not_ready", "This server has too many open connections. Try again soon.")
                 return
             longest.transport.abort()
             del self._doorstep.idle[longest]
@@ -151,7 +151,7 @@ class Connection(H11Protocol):
             return
         in_body = self.conn.their_state is h11.SEND_BODY
         if in_body and self.flow.read_paused and not self.cycle.response_started:
-            # It is we who do not read.
+            # The server itself has paused reading.
             self._expire_in(self._patience.stall_seconds)
         elif in_body and self.cycle.response_started:
             self._close()
@@ -175,7 +175,7 @@ class Connection(H11Protocol):
         self._abort_soon()
 
     def _abort_soon(self) -> None:
-        # Closing waits until everything is written, and whoever does not read would keep it waiting.
+        # Closing waits until everything is written, and a client that does not read would keep it waiting.
         self.loop.call_later(self._patience.linger_seconds, self.transport.abort)
 
     @staticmethod

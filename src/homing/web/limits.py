@@ -41,7 +41,7 @@ class Buckets:
         self._check(level)
 
     def check(self, caller: str) -> None:
-        """Say when there will be a token, if there is none; take none."""
+        """Refuse if there is no token now, and say when there will be one; take none."""
         self._check(self._level(caller))
 
     def _level(self, caller: str) -> float:
@@ -56,7 +56,7 @@ class Buckets:
 
 
 class Proofs:
-    """Who shows secrets that are none. An address that guesses too often is refused before anything is looked up.
+    """Counts wrong secrets per address. One that guesses too often is refused before anything is looked up.
 
     A secret that was right before passes all the same: others behind the same address go on working.
     """

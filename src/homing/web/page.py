@@ -1,6 +1,6 @@
 """The page's built files. Names with a hash in them never change; every other path is the page itself.
 
-A path that is none of the page's gets the page too, which says so to people; the status says so to programs.
+An unknown path gets the page too, which tells people so; the status 404 tells programs.
 """
 
 from pathlib import Path

@@ -62,7 +62,7 @@ def refusal_of(error: Error, request_id: str) -> Refusal:
             body = spelled(error.status, error.code, error.detail, request_id, extra=error.extra)
             return Refusal(body=body, headers=proof)
         case NotReady():
-            # Why, and where the database is, stands in the log; whoever asks may be anybody.
+            # Why, and where the database is, is in the log; the caller may be anybody.
             log.warning("not ready", action="not_ready", reason=str(error), request_id=request_id)
             why = "Try again in a moment; its log, or `homing doctor`, says why."
             detail = f"Homing cannot serve right now. {error.public or why}"

@@ -24,7 +24,7 @@ RETRY_MS = 2000
 _CLOSED_KEPT = 64
 _EARLY = 0.01
 PING = b": still here\n\n"
-"""Whoever passes a stream on looks at this whether its listener may still hear it."""
+"""Code that relays a stream checks here whether its listener may still receive it."""
 
 
 class Streams:

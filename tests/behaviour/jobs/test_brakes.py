@@ -72,7 +72,7 @@ async def test_an_event_whose_turn_runs_its_own_job_wakes_nobody_again(home: Hom
     home.ask(run_job, JobRef(job_id=job.id))
     await settle(home)
     assert len(home.model.seen) == 3
-    assert "A turn that no person opened runs no automation" in told(home)
+    assert "A turn that no person opened cannot run an automation" in told(home)
     assert len(home.runs(job.id)) == 1
 
 
@@ -83,7 +83,7 @@ async def test_a_report_whose_turn_runs_its_own_isolated_job_runs_nothing_again(
     home.ask(run_job, JobRef(job_id=job.id))
     await settle(home)
     assert len(home.model.seen) == 3
-    assert "runs no automation" in told(home)
+    assert "cannot run an automation" in told(home)
     assert home.ends(job.id) == [("ok", None)]
 
 

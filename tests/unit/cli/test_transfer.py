@@ -312,7 +312,7 @@ def test_the_zone_of_a_whole_record_counts_unless_its_schedule_names_one(homing:
          "Nothing arrives at email:a@example.org until HOMING_SMTP_URL is set."),
         ({"payload": {"kind": "agentTurn", "message": "Say NO_REPLY if all is well"}}, "Its message says NO_REPLY:"),
         ({"payload": {"kind": "agentTurn", "message": "x", "model": "nvidia/z-ai/glm4.7"}},
-         "Its model is left out, and offline is used: There is no model nvidia/z-ai/glm4.7."),
+         "Its model is not kept, and offline is used: There is no model nvidia/z-ai/glm4.7."),
         ({"payload": {"kind": "agentTurn", "message": "x", "timeoutSeconds": 0}}, "Not kept: timeoutSeconds 0"),
     ],
 )  # fmt: skip

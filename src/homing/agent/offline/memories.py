@@ -68,7 +68,7 @@ def _recall(scene: Scene, query: str) -> Generator[list[Call], list[Result], lis
         yield from ()
         return []
     [result] = yield [Call(tool="recall", args={"query": query})]
-    # A line without an id is the tool speaking, not a memory; one that is not confirmed is nothing a person said.
+    # A line without an id is the tool speaking, not a memory; an unconfirmed one did not come from a person.
     found = [line for line in result.text.splitlines() if _MEMORY_ID.search(line) and not _UNCONFIRMED.search(line)]
     return [_MARKS.sub("", line).strip() for line in found]
 

@@ -113,8 +113,8 @@ def _leftover(when: str, rest: str, *, now: datetime, zone: str) -> str | None:
         return None
     if told and _RELATIVE.fullmatch(told[0]):
         return (
-            f'I read the time "{when}", but cannot reckon with {what}, so I scheduled nothing. Give the time itself, '
-            "for example: remind me today at 15:30 to get ready"
+            f'I read the time "{when}", but I cannot calculate with {what}, so I scheduled nothing. Give the time'
+            " itself, for example: remind me today at 15:30 to get ready"
         )
     message = strip_joint(rest)
     return (

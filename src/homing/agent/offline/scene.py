@@ -63,7 +63,7 @@ class Scene:
 
     @property
     def said(self) -> list[str]:
-        """What people said before this turn, oldest first. What came from elsewhere is none of it."""
+        """What people said before this turn, oldest first. Text from elsewhere is not included."""
         said = (split_frames(past.text)[1] for past in self.past)
         return [text for text in said if text and not text.startswith(TRIGGERED)]
 

@@ -44,7 +44,7 @@ def _look(store: Store, settings: Settings) -> list[Finding]:
 
 
 def _notes(beats: list[Worker]) -> list[Finding]:
-    """What workers say of themselves: that they are too old for the database, or do not trust the clock."""
+    """What workers report: that they are too old for the database, or do not trust the clock."""
     fix = "Upgrade and restart it if it is too old; check the clock and its NTP if that leapt."
     return [wrong("Engine", f"{worker.name}: {worker.note}.", fix) for worker in beats if worker.note]
 

@@ -63,7 +63,7 @@ def changed(job: Json, sentence: str) -> RenderableType:
     """Draw what a job is after a change: words, zone, next three."""
     words = ", ".join([job["words"], *_limits(job, now())])
     parts: list[RenderableType] = [Text(sentence), Text(words), *_upcoming(job)]
-    # That nothing fires is said once, at the end of the command.
+    # The warning that nothing fires is printed once, at the end of the command.
     warnings = [warning for warning in job.get("warnings") or () if warning != NOTHING_FIRES]
     parts += [Text(f"Note: {warning}", style="yellow") for warning in warnings]
     return Group(*parts)

@@ -53,7 +53,7 @@ def _within(clock: str, part: str) -> str:
 
 
 def _alone(found: re.Match[str], hours: NamedHours) -> str:
-    # "morning" by itself is no time: it needs a day, or "in the".
+    # "morning" by itself is not a time: it needs a day, or "in the".
     known = found["before"] or found["the"]
     return f"{found['before']}at {_named(found['parts'], hours)}" if known else found[0]
 

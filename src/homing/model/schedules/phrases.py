@@ -186,7 +186,7 @@ def _elapsed(every_ms: int, now: datetime, tz: str) -> Reading:
 
 
 def _full_hours(every_ms: int, *, now: datetime, tz: str) -> Reading:
-    # Who says "hours" means the clock's; who wants to count from this moment says "2h".
+    # People who write "hours" mean the clock's hours; "2h" counts from this moment.
     wall = zones.wall_of(now, zones.zone(tz))
     since = wall - wall.replace(minute=0, second=0, microsecond=0)
     if not since:
