@@ -335,7 +335,5 @@ async def test_why_says_that_a_job_had_all_of_its_runs(home: Home) -> None:
     for _ in range(2):
         home.pass_time(hours=1, seconds=1)
         await home.settle()
-    assert home.ask(why_job, WhyJob(job_id=once.id)).answer.startswith(
-        "It is done. It has had its one run (max_runs)."
-    )
+    assert home.ask(why_job, WhyJob(job_id=once.id)).answer.startswith("It is done. It has had its one run (max_runs).")
     assert "It has had all of its 2 runs (max_runs)." in home.ask(why_job, WhyJob(job_id=twice.id)).answer
