@@ -172,7 +172,7 @@ def test_pause_resume_run_now_and_delete_each_say_so_and_can_be_taken_back(
     expect(news).to_contain_text("Paused: sheep count")
     assert not house.get(path)["enabled"]
     news.get_by_role("button", name="Undo").last.click()
-    expect(news).to_contain_text("Taken back: sheep count")
+    expect(news).to_contain_text("Undone: sheep count")
     assert house.get(path)["enabled"]
     page.get_by_role("button", name="Pause sheep count").click()
     page.get_by_role("button", name="Resume sheep count").click()

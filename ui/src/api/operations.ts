@@ -27,7 +27,7 @@ export const signOut = async () => {
 };
 
 export const listTokens = () => answer(api.GET("/api/tokens", query({ limit: WHOLE })));
-export const createToken = () => answer(api.POST("/api/tokens", { body: {} }));
+export const createToken = (body: { name?: string; expires?: string }) => answer(api.POST("/api/tokens", { body }));
 export const revokeToken = (id: string) => answer(api.DELETE("/api/tokens/{id}", byId(id)));
 
 export const listSessions = (asked: Paging & { q?: string }) => answer(api.GET("/api/sessions", query(asked)));
@@ -48,6 +48,10 @@ export const testAddress = (key: string, address: string) => answer(api.POST("/a
 export const listWebhooks = () => answer(api.GET("/api/webhooks", query({ limit: WHOLE })));
 export const addWebhook = (url: string) => answer(api.POST("/api/webhooks", { body: { url } }));
 export const removeWebhook = (id: string) => answer(api.DELETE("/api/webhooks/{id}", byId(id)));
+
+export const listGrants = () => answer(api.GET("/api/grants", query({ limit: WHOLE })));
+export const addGrant = (address: string) => answer(api.POST("/api/grants", { body: { address } }));
+export const removeGrant = (id: string) => answer(api.DELETE("/api/grants/{id}", byId(id)));
 
 export type JobSort = "next" | "name" | "updated" | "last";
 export type JobFilter = { session_key?: string; status?: JobStatus; q?: string; sort?: JobSort; recent?: number };
@@ -77,4 +81,5 @@ export const retryDelivery = (id: string) => answer(api.POST("/api/deliveries/{i
 
 export const listMemories = (asked: Paging) => answer(api.GET("/api/memories", query(asked)));
 export const addMemory = (text: string) => answer(api.POST("/api/memories", { body: { text } }));
+export const confirmMemory = (id: string) => answer(api.POST("/api/memories/{id}/confirm", byId(id)));
 export const removeMemory = (id: string) => answer(api.DELETE("/api/memories/{id}", byId(id)));

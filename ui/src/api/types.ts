@@ -11,6 +11,7 @@ export type Token = Shapes["TokenShape"];
 export type NewToken = Shapes["NewTokenShape"];
 export type Webhook = Shapes["WebhookShape"];
 export type NewWebhook = Shapes["NewWebhookShape"];
+export type Grant = Shapes["GrantShape"];
 export type Memory = Shapes["MemoryShape"];
 
 export type Session = Shapes["SessionShape"];

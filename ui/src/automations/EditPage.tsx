@@ -89,9 +89,9 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
     setBusy(true);
     mended(() => true);
     try {
-      const saved = edit && job ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision }) : await addJob({ ...(await bodyOf()), ...schedulePart() });
+      const { warnings, ...saved } = edit && job ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision }) : await addJob({ ...(await bodyOf()), ...schedulePart() });
       placeJob(client, saved);
-      toast({ text: `${edit ? "Saved" : "Scheduled"}: ${saved.name}`, undo: async () => placeJob(client, await undoJob(saved.id, saved.revision)) });
+      toast({ text: `${edit ? "Saved" : "Scheduled"}: ${saved.name}`, warnings, undo: async () => placeJob(client, await undoJob(saved.id, saved.revision)) });
       navigate(pathTo.job(saved.id), { replace: edit });
     } catch (error) {
       const fields = error instanceof Refusal ? error.fields : [];

@@ -13,16 +13,17 @@ export function useJobActions() {
   const client = useQueryClient();
 
   const undo = (changed: Job) => async () => {
-    placeJob(client, await ops.undoJob(changed.id, changed.revision));
-    toast({ text: `Taken back: ${changed.name}` });
+    const { warnings, ...job } = await ops.undoJob(changed.id, changed.revision);
+    placeJob(client, job);
+    toast({ text: `Undone: ${changed.name}`, warnings });
   };
 
   /** Do it, put the answer in place, tell it, and offer to undo it. */
   async function change(deed: Promise<Job>, tell: (job: Job) => string): Promise<Job | null> {
     try {
-      const job = await deed;
+      const { warnings, ...job } = await deed;
       placeJob(client, job);
-      toast({ text: tell(job), undo: undo(job) });
+      toast({ text: tell(job), warnings, undo: undo(job) });
       return job;
     } catch (error) {
       complain(error);
@@ -38,8 +39,9 @@ export function useJobActions() {
 
     async undoChange(id: string, revision: number, name: string) {
       try {
-        placeJob(client, await ops.undoJob(id, revision));
-        toast({ text: `Taken back: ${name}` });
+        const { warnings, ...job } = await ops.undoJob(id, revision);
+        placeJob(client, job);
+        toast({ text: `Undone: ${name}`, warnings });
         ask(client, ["job", id]);
       } catch (error) {
         complain(error);

@@ -7,10 +7,12 @@ import { Icon } from "./Icon";
 import { useTopLayer } from "./layers";
 import { Said } from "./Said";
 
-export type Toast = { text: string; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
+/** `warnings` are what the server adds to a deed that it did do. */
+export type Toast = { text: string; warnings?: string[] | null; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
 type Shown = Toast & { id: number };
 
 const SHOWN_MS = 8000;
+const WARNED_MS = 24_000;
 let toasts: readonly Shown[] = [];
 let count = 0;
 const listeners = new Set<() => void>();
@@ -53,13 +55,14 @@ export function Toasts() {
   );
 }
 
-function OneToast({ toast: { id, text, bad, undo, link } }: { toast: Shown }) {
+function OneToast({ toast: { id, text, warnings, bad, undo, link } }: { toast: Shown }) {
   const [held, setHeld] = useState(false);
+  const shownMs = warnings?.length ? WARNED_MS : SHOWN_MS;
   useEffect(() => {
     if (held) return;
-    const timer = window.setTimeout(() => dismiss(id), SHOWN_MS);
+    const timer = window.setTimeout(() => dismiss(id), shownMs);
     return () => window.clearTimeout(timer);
-  }, [id, held]);
+  }, [id, held, shownMs]);
 
   async function takeBack() {
     dismiss(id);
@@ -80,6 +83,14 @@ function OneToast({ toast: { id, text, bad, undo, link } }: { toast: Shown }) {
     >
       <span className="py-1 [overflow-wrap:anywhere]">
         <Said text={text} />
+        {warnings?.map((warning) => (
+          <span key={warning} className="mt-1 flex items-start gap-2">
+            <Icon name="note" size={15} className="mt-1 flex-none" />
+            <span>
+              <Said text={warning} />
+            </span>
+          </span>
+        ))}
       </span>
       {link && (
         <Link to={link.to} className="rounded px-2 py-1 font-semibold whitespace-nowrap underline underline-offset-4" onClick={() => dismiss(id)}>

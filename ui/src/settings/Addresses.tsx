@@ -1,11 +1,11 @@
-// Where messages go: each conversation's own addresses, webhooks one can add to them, and a test for every one.
+// Where messages go: each conversation's own addresses, webhooks and granted addresses one can add to them, and a test for every one.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { placeDelivery, placeSession } from "../api/cache";
+import { keys, placeDelivery, placeSession } from "../api/cache";
 import { sentenceOf } from "../api/client";
-import { addWebhook, listWebhooks, removeWebhook, testAddress, updateSession } from "../api/operations";
+import { addGrant, addWebhook, listGrants, listWebhooks, removeGrant, removeWebhook, testAddress, updateSession } from "../api/operations";
 import { flat, useSessions } from "../api/queries";
-import type { NewWebhook, Session, Webhook } from "../api/types";
+import type { Grant, NewWebhook, Session, Webhook } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { More } from "../parts/More";
 import { Once } from "../parts/Once";
@@ -17,7 +17,9 @@ import { Link, pathTo } from "../router";
 export function Addresses() {
   const sessions = useSessions("");
   const webhooks = useQuery({ queryKey: ["webhooks"], queryFn: listWebhooks });
+  const granted = useQuery({ queryKey: ["grants"], queryFn: listGrants });
   const hooks = webhooks.data?.items ?? [];
+  const grants = granted.data?.items ?? [];
   return (
     <>
       <p className="mb-2 text-mute">An answer goes to the addresses of its conversation.</p>
@@ -25,20 +27,30 @@ export function Addresses() {
       {sessions.isError && <p className="text-bad">{sentenceOf(sessions.error)}</p>}
       <ul className="max-h-96 overflow-y-auto border-y">
         {flat(sessions.data).map((session) => (
-          <SessionAddresses key={session.key} session={session} hooks={hooks} />
+          <SessionAddresses key={session.key} session={session} hooks={hooks} grants={grants} />
         ))}
         <li>
           <More has={sessions.hasNextPage} busy={sessions.isFetchingNextPage} load={() => void sessions.fetchNextPage()} />
         </li>
       </ul>
+      <Mail grants={grants} />
       <Webhooks hooks={hooks} />
     </>
   );
 }
 
-function SessionAddresses({ session, hooks }: { session: Session; hooks: Webhook[] }) {
+/** What a conversation may also answer to, by what people know it as. */
+function offersFor(session: Session, hooks: Webhook[], grants: Grant[]): Map<string, string> {
+  const offers = new Map([[session.key, `this conversation (${session.key})`]]);
+  for (const hook of hooks) offers.set(hook.address, hook.url);
+  for (const { agent_id, address } of grants) if (agent_id === session.agent_id && !offers.has(address)) offers.set(address, address);
+  for (const address of session.addresses) offers.delete(address);
+  return offers;
+}
+
+function SessionAddresses({ session, hooks, grants }: { session: Session; hooks: Webhook[]; grants: Grant[] }) {
   const client = useQueryClient();
-  const free = hooks.filter((hook) => !session.addresses.includes(hook.address));
+  const offers = [...offersFor(session, hooks, grants)];
 
   async function test(address: string) {
     try {
@@ -65,7 +77,7 @@ function SessionAddresses({ session, hooks }: { session: Session; hooks: Webhook
       {session.addresses.map((address) => (
         <p key={address} className="flex flex-wrap items-baseline gap-x-3">
           <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{address}</span>
-          {address.startsWith("webhook:") && (
+          {address !== session.key && (
             <button type="button" className="link text-[0.9rem]" aria-label={`Take ${address} from ${titleOf(session)}`} onClick={() => void change(session.addresses.filter((other) => other !== address))}>
               Remove
             </button>
@@ -75,22 +87,99 @@ function SessionAddresses({ session, hooks }: { session: Session; hooks: Webhook
           </button>
         </p>
       ))}
-      {free.length > 0 && (
+      {offers.length > 0 && (
         <select
-          aria-label={`Add a webhook to ${titleOf(session)}`}
-          className="mt-1 bg-transparent text-[0.9rem] text-mute"
+          aria-label={`Add an address to ${titleOf(session)}`}
+          className="mt-1 w-40 bg-transparent text-[0.9rem] text-mute"
           value=""
           onChange={(event) => event.target.value && void change([...session.addresses, event.target.value])}
         >
-          <option value="">Add a webhook</option>
-          {free.map((hook) => (
-            <option key={hook.id} value={hook.address} className="bg-paper">
-              {hook.url}
+          <option value="">Add an address</option>
+          {offers.map(([address, name]) => (
+            <option key={address} value={address} className="bg-paper">
+              {name}
             </option>
           ))}
         </select>
       )}
     </li>
+  );
+}
+
+const MAIL = "email:";
+
+/** Mail addresses that may be written to. Only an admin adds one, since nothing here proves whose it is. */
+function Mail({ grants }: { grants: Grant[] }) {
+  const client = useQueryClient();
+  const [mailbox, setMailbox] = useState("");
+  const [missing, setMissing] = useState<string[]>([]);
+  const [refused, setRefused] = useState<string | null>(null);
+  const again = () => client.invalidateQueries({ queryKey: ["grants"] });
+
+  async function add(event: FormEvent) {
+    event.preventDefault();
+    setRefused(null);
+    setMissing([]);
+    const typed = mailbox.trim();
+    try {
+      const { address, warnings } = await addGrant(typed.startsWith(MAIL) ? typed : MAIL + typed);
+      setMailbox("");
+      setMissing(warnings);
+      toast({ text: `Added: ${address}` });
+      await again();
+    } catch (error) {
+      setRefused(sentenceOf(error));
+    }
+  }
+
+  async function remove({ id, address }: Grant) {
+    try {
+      await removeGrant(id);
+      toast({ text: `Removed: ${address}` });
+      await Promise.all([again(), client.invalidateQueries({ queryKey: keys.sessions })]);
+    } catch (error) {
+      complain(error);
+    }
+  }
+
+  return (
+    <section aria-label="E-mail addresses" className="mt-5">
+      <p className="mb-1 font-semibold">E-mail</p>
+      <p className="text-[0.9rem] text-mute">An address that is added here can be chosen for a conversation above. Only an admin can add one.</p>
+      <ul>
+        {grants.map((grant) => (
+          <li key={grant.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
+            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{grant.address}</span>
+            <Twice label={`Remove ${grant.address}`} does="Remove" sure="Remove from all conversations?" onDo={() => void remove(grant)} />
+          </li>
+        ))}
+      </ul>
+      {missing.map((warning) => (
+        <p key={warning} role="status" className="mt-2 text-[0.9rem] text-wait">
+          {warning}
+        </p>
+      ))}
+      <form className="mt-3 flex flex-wrap gap-2" noValidate onSubmit={(event) => void add(event)}>
+        <input
+          type="email"
+          aria-label="E-mail address"
+          placeholder="you@example.org"
+          autoComplete="email"
+          className="field !w-auto min-w-0 flex-1"
+          value={mailbox}
+          aria-invalid={refused !== null}
+          onChange={(event) => setMailbox(event.target.value)}
+        />
+        <button type="submit" className="button" disabled={mailbox.trim() === ""}>
+          Add e-mail
+        </button>
+      </form>
+      {refused && (
+        <p role="alert" className="mt-1 text-[0.9rem] text-bad">
+          {refused}
+        </p>
+      )}
+    </section>
   );
 }
 

@@ -1,11 +1,10 @@
 // What this person and this server are set to. What belongs to the server's environment is shown, not changed.
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { keys } from "../api/cache";
-import { sentenceOf, tellSignedOut } from "../api/client";
-import { addMemory, listMemories, removeMemory, signOut, updateMe } from "../api/operations";
-import { flat, useMe, useStatus } from "../api/queries";
-import type { Memory } from "../api/types";
+import { tellSignedOut } from "../api/client";
+import { signOut, updateMe } from "../api/operations";
+import { useMe, useStatus } from "../api/queries";
 import { canNotify, notifying, turnNotify } from "../chat/notify";
 import { Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
@@ -13,8 +12,9 @@ import { complain, toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { ZoneField } from "../parts/ZoneField";
 import { browserZone, knownZone } from "../time/format";
-import { Relative, Stamp } from "../time/Time";
+import { Stamp } from "../time/Time";
 import { Addresses } from "./Addresses";
+import { Memories } from "./Memories";
 import { ModelHelp } from "./ModelHelp";
 import { Tokens } from "./Tokens";
 
@@ -29,7 +29,7 @@ export default function SettingsPage() {
       <Part title="Time zone">
         <MyZone />
       </Part>
-      <Part title="Look">
+      <Part title="Appearance">
         <Theme />
       </Part>
       <Part title="Notifications">
@@ -93,7 +93,7 @@ function MyZone() {
       }}
     >
       <div className="w-full max-w-[20rem]">
-        <ZoneField label="Yours" value={shown} onChange={setZone} hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs." />
+        <ZoneField label="Your time zone" value={shown} onChange={setZone} hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs." />
       </div>
       <div className="flex flex-wrap gap-2 sm:pt-[1.6rem]">
         <button type="submit" className="button" disabled={!changed}>
@@ -110,7 +110,7 @@ function MyZone() {
 }
 
 const themes = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ] as const;
@@ -148,53 +148,6 @@ function Notify() {
       <input type="checkbox" className="size-4 accent-(--color-accent)" checked={on} onChange={(event) => void turnNotify(event.target.checked).then(setOn)} />
       Tell me about reminders and scheduled answers while this tab is in the background
     </label>
-  );
-}
-
-function Memories() {
-  const client = useQueryClient();
-  const list = useInfiniteQuery({
-    queryKey: ["memories"],
-    queryFn: ({ pageParam }) => listMemories({ cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const memories = flat(list.data);
-  const again = () => client.invalidateQueries({ queryKey: ["memories"] });
-  const zone = useMe().data?.timezone ?? browserZone;
-
-  async function forget({ id, text }: Memory) {
-    try {
-      await removeMemory(id);
-      toast({ text: "Forgotten", undo: () => addMemory(text).then(again) });
-      await again();
-    } catch (error) {
-      complain(error);
-    }
-  }
-
-  if (list.isPending) return <Loading rows={1} />;
-  if (list.isError) return <p className="text-bad">{sentenceOf(list.error)}</p>;
-  if (memories.length === 0) return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
-  return (
-    <>
-      <ul className="border-t">
-        {memories.map((memory) => (
-          <li key={memory.id} className="flex items-baseline gap-3 border-b py-1.5">
-            <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{memory.text}</span>
-            <Relative at={memory.created_at} zone={zone} className="text-[0.87rem] text-mute" />
-            <button type="button" className="link text-[0.9rem]" aria-label={`Forget: ${memory.text}`} onClick={() => void forget(memory)}>
-              Forget
-            </button>
-          </li>
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <button type="button" className="button mt-3" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-          Show more
-        </button>
-      )}
-    </>
   );
 }
 

@@ -1,36 +1,30 @@
-// Keys for programs. A token is shown once, when it is made; afterwards only that it exists.
+// Keys for programs. A token's text is shown once, when it is made; afterwards its name, its use and its end.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { createToken, listTokens, revokeToken } from "../api/operations";
+import { type FormEvent, useState } from "react";
 import { sentenceOf } from "../api/client";
+import { createToken, listTokens, revokeToken } from "../api/operations";
 import { useMyZone } from "../api/queries";
-import type { NewToken } from "../api/types";
+import type { NewToken, Token } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { Once } from "../parts/Once";
 import { complain, toast } from "../parts/toasts";
 import { Twice } from "../parts/Twice";
+import { nowMs } from "../time/clock";
+import { dateKey } from "../time/format";
 import { Stamp } from "../time/Time";
+
+const nameOf = ({ name, id }: Token) => name ?? id;
 
 export function Tokens() {
   const client = useQueryClient();
   const zone = useMyZone();
   const list = useQuery({ queryKey: ["tokens"], queryFn: listTokens });
-  const [made, setMade] = useState<NewToken | null>(null);
   const again = () => client.invalidateQueries({ queryKey: ["tokens"] });
 
-  async function make() {
+  async function revoke(token: Token) {
     try {
-      setMade(await createToken());
-      await again();
-    } catch (error) {
-      complain(error);
-    }
-  }
-
-  async function revoke(id: string) {
-    try {
-      await revokeToken(id);
-      toast({ text: `Revoked: ${id}` });
+      await revokeToken(token.id);
+      toast({ text: `Revoked: ${nameOf(token)}, and everything made with it` });
       await again();
     } catch (error) {
       complain(error);
@@ -39,24 +33,81 @@ export function Tokens() {
 
   return (
     <>
+      <p className="mb-2 text-mute">A program signs in with a token. Revoking one also ends what was made with it: other tokens, and browsers that signed in by it.</p>
       {list.isPending && <Loading rows={1} />}
       {list.isError && <p className="text-bad">{sentenceOf(list.error)}</p>}
       <ul className="border-t empty:hidden">
         {list.data?.items.map((token) => (
-          <li key={token.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
-            <code className="font-mono text-[0.9em]">{token.id}</code>
-            <span className="text-mute">{token.role}</span>
-            <span className="text-[0.9rem] text-mute">{token.expires_at ? <>until <Stamp at={token.expires_at} zone={zone} /></> : "does not expire"}</span>
-            <span className="ml-auto">
-              <Twice label={`Revoke ${token.id}`} does="Revoke" sure="Revoke for good?" onDo={() => void revoke(token.id)} />
-            </span>
-          </li>
+          <Row key={token.id} token={token} zone={zone} revoke={() => void revoke(token)} />
         ))}
       </ul>
-      {made && <Once label="The new token" value={made.token} />}
-      <button type="button" className="button mt-3" onClick={() => void make()}>
-        Make a token
-      </button>
+      <MakeToken zone={zone} made={again} />
+    </>
+  );
+}
+
+function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () => void }) {
+  return (
+    <li className="border-b py-1.5">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        {token.name && <span className="font-semibold [overflow-wrap:anywhere]">{token.name}</span>}
+        <code className={`font-mono text-[0.9em] ${token.name ? "text-mute" : ""}`}>{token.id}</code>
+        <span className="text-mute">{token.role}</span>
+        {token.owner && <span className="rounded bg-accent-tint px-1.5 text-[0.83rem] text-accent">owner</span>}
+        <span className="ml-auto">
+          <Twice label={`Revoke ${nameOf(token)}`} does="Revoke" sure="Revoke it and all made with it?" onDo={revoke} />
+        </span>
+      </div>
+      <p className="flex flex-wrap gap-x-3 text-[0.87rem] text-mute">
+        <span>{token.last_used_at ? <>last used <Stamp at={token.last_used_at} zone={zone} /></> : "not used yet"}</span>
+        <span>{token.expires_at ? <>ends <Stamp at={token.expires_at} zone={zone} /></> : "does not expire"}</span>
+      </p>
+    </li>
+  );
+}
+
+function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) {
+  const [name, setName] = useState("");
+  const [ends, setEnds] = useState("");
+  const [fresh, setFresh] = useState<NewToken | null>(null);
+  const [refused, setRefused] = useState<string | null>(null);
+
+  async function make(event: FormEvent) {
+    event.preventDefault();
+    setRefused(null);
+    try {
+      setFresh(await createToken({ name: name.trim() || undefined, expires: ends || undefined }));
+      setName("");
+      setEnds("");
+      await made();
+    } catch (error) {
+      setRefused(sentenceOf(error));
+    }
+  }
+
+  return (
+    <>
+      {fresh && <Once label={fresh.name ? `The new token “${fresh.name}”` : "The new token"} value={fresh.token} />}
+      <form className="mt-3 flex flex-wrap items-end gap-2" onSubmit={(event) => void make(event)}>
+        <label className="flex min-w-[10rem] flex-1 flex-col gap-1">
+          <span className="text-[0.87rem] font-semibold">Name</span>
+          <input className="field" value={name} autoComplete="off" placeholder="backup script" onChange={(event) => setName(event.target.value)} />
+        </label>
+        <label className="flex flex-col gap-1">
+          <span className="text-[0.87rem] font-semibold">
+            Last day <span className="font-normal text-mute">(optional)</span>
+          </span>
+          <input type="date" className="field !w-auto" min={dateKey(nowMs(), zone)} value={ends} onChange={(event) => setEnds(event.target.value)} />
+        </label>
+        <button type="submit" className="button">
+          Make a token
+        </button>
+      </form>
+      {refused && (
+        <p role="alert" className="mt-1 text-[0.9rem] text-bad">
+          {refused}
+        </p>
+      )}
     </>
   );
 }
