@@ -78,11 +78,11 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
         <p key={address} className="flex flex-wrap items-baseline gap-x-3">
           <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{address}</span>
           {address !== session.key && (
-            <button type="button" className="link text-[0.9rem]" aria-label={`Take ${address} from ${titleOf(session)}`} onClick={() => void change(session.addresses.filter((other) => other !== address))}>
+            <button type="button" className="link text-[0.9rem]" aria-label={`Remove ${address} from ${titleOf(session)}`} onClick={() => void change(session.addresses.filter((other) => other !== address))}>
               Remove
             </button>
           )}
-          <button type="button" className="link text-[0.9rem]" aria-label={`Send a test to ${address}`} onClick={() => void test(address)}>
+          <button type="button" className="link text-[0.9rem]" aria-label={`Send test to ${address}`} onClick={() => void test(address)}>
             Send test
           </button>
         </p>
