@@ -31,7 +31,10 @@ def patch(world: World, job: JobShape, model: str | None) -> JobShape:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nope/never", "There is no model nope/never. A model is named provider:model; available here, for example: offline"),
+        (
+            "nope/never",
+            "There is no model nope/never. A model is named provider:model; available here, for example: offline",
+        ),
         ("openai/gpt-5", "Did you mean openai:gpt-5?"),
         ("offlin", "Did you mean offline?"),
         ("test", "There is no model test."),
