@@ -1012,6 +1012,8 @@ export interface components {
             name: string | null;
             /** Created At */
             created_at: string;
+            /** Paused Until */
+            paused_until: string | null;
         };
         /** JobCounts */
         JobCounts: {
@@ -1140,11 +1142,11 @@ export interface components {
             last_duration_ms: number | null;
             /** Consecutive Failures */
             consecutive_failures: number;
-            last_note: components["schemas"]["LastNoteShape"] | null;
             /** Disabled Reason */
             disabled_reason: string | null;
             /** Disabled Until */
             disabled_until: string | null;
+            last_note: components["schemas"]["LastNoteShape"] | null;
         };
         /** LastMessageShape */
         LastMessageShape: {
@@ -1314,6 +1316,8 @@ export interface components {
             name: string | null;
             /** Created At */
             created_at: string;
+            /** Paused Until */
+            paused_until: string | null;
             /** Url */
             url: string;
         };
@@ -1367,6 +1371,8 @@ export interface components {
             source: "person" | "run" | "report" | "hook" | "agent" | "system";
             /** Run Id */
             run_id: string | null;
+            /** Depth */
+            depth: number;
             /** Started At */
             started_at: string;
         };
@@ -1832,6 +1838,8 @@ export interface components {
             text: string;
             /** Run Id */
             run_id: string | null;
+            /** Depth */
+            depth: number;
             /** Waiting For */
             waiting_for: ("session" | "slot") | "turn";
             /** Queued At */
