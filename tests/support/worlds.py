@@ -84,7 +84,7 @@ class World:
             if job_id is None:
                 person = NewInbound(
                     session_id=session.id, lane_id=session.id, user_id=session.user_id, source="person",
-                    text="Hello?", line="people", address=key,
+                    text="Hello?", line="people", address=key, sender_id=session.user_id,
                 )  # fmt: skip
                 inbounds.enqueue(tx, [person])
             [head] = lanes.take_heads(tx, [session.id])

@@ -191,5 +191,5 @@ def test_memories_are_kept_once_found_by_search_and_forgotten(world: World) -> N
 
 def test_a_memory_of_an_agent_knows_its_conversation(world: World) -> None:
     kept = world.ask(add_memory, AddMemory(text="likes tea"), caller=agent(world, PERSON_TURN))
-    assert list(kept.plain()) == ["id", "text", "session_key", "created_at"]
+    assert set(kept.plain()) == {"id", "text", "session_key", "source", "confirmed", "created_at"}
     assert kept.session_key == "web:abc"

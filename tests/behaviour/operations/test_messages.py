@@ -50,8 +50,9 @@ def test_nobody_takes_over_a_key_of_another_channel_or_of_another_user(world: Wo
     error = refused(lambda: send(world, session_key="telegram:1"), Invalid)
     assert field_codes(error) == {"session_key": "reserved_key"}
     send(world)
-    with pytest.raises(NotFound):
-        world.ask(send_message, SendMessage(session_key="web:abc", text="x"), caller=STRANGER)
+    # A key is each user's own: the same one makes another session.
+    world.ask(send_message, SendMessage(session_key="web:abc", text="x"), caller=STRANGER)
+    assert world.ask(get_session, SessionRef(session_key="web:abc")).lane_size == 1
     with pytest.raises(NotFound):
         send(world, session_key="unified:default")
 

@@ -33,9 +33,9 @@ class Studio:
         self.streams: Streams = site.app.state.streams
         self._open: list[Listener] = []
 
-    def find(self, key: str = "web:abc") -> Session:
-        session(self.world, key)
-        found = self.world.write(lambda tx: sessions.find(tx, key, user_id=OWNER))
+    def find(self, key: str = "web:abc", user_id: str = OWNER) -> Session:
+        session(self.world, key, user_id)
+        found = self.world.write(lambda tx: sessions.find(tx, key, user_id=user_id))
         assert found is not None
         return found
 
@@ -58,9 +58,9 @@ class Studio:
         body = {"session_key": key, "when": "every 2h", "message": "look"}
         return (await self.site.owner.post("/api/jobs", json=body)).json()["id"]
 
-    async def say(self, *texts: str, key: str = "web:abc") -> None:
+    async def say(self, *texts: str, key: str = "web:abc", user_id: str = OWNER) -> None:
         """Write messages in one transaction: one revision."""
-        session_id = self.find(key).id
+        session_id = self.find(key, user_id).id
         new = [
             NewMessage(session_id=session_id, lane_id=session_id, role="assistant", kind="note", text=text)
             for text in texts
@@ -295,7 +295,7 @@ async def test_the_stream_of_a_user_carries_all_their_sessions_and_nobody_elses(
     theirs = await studio.listen_to_all(Caller(user_id="stranger", role="user", door="api"))
     await studio.say("for one", key="web:one")
     await studio.say("for a new one", key="web:two")
-    await studio.say("for a stranger", key="web:theirs")
+    await studio.say("for a stranger", key="web:theirs", user_id="stranger")
     told = await mine.some(2, "message")
     assert [(event.data["session_key"], event.data["text"]) for event in told] == [
         ("web:one", "for one"),
