@@ -62,17 +62,31 @@ def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | Non
 
 def check_may_run(desk: Desk) -> None:
     """Refuse to run a job from a turn that no person opened."""
-    if _unattended(desk) is not None:
+    if is_unattended(desk):
         raise Forbidden(
             "A turn that no person opened cannot run an automation: it runs by itself at its next time. To look again"
             " sooner, give your own another time with update."
         )
 
 
+def check_may_enable(desk: Desk, job: Job) -> None:
+    """Refuse to enable a job that the engine disabled from a turn that no person opened."""
+    if job.disabled_by == "engine" and is_unattended(desk):
+        raise Forbidden(
+            "Homing paused this automation, and this is a turn that no person opened: a person has to enable it. Tell"
+            " the user why it is paused."
+        )
+
+
+def is_unattended(desk: Desk) -> bool:
+    """Say whether the caller is a turn that no person opened."""
+    return _unattended(desk) is not None
+
+
 def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before: Job | None = None) -> None:
     """Refuse a time nearer than five minutes, or repeated more often, from a turn that no person opened.
 
-    `before` is the job as it was: a change that only removes instants is always allowed.
+    `before` is the job as it was, unless the change enables it: one that only removes instants is always allowed.
     """
     turn = _unattended(desk)
     if turn is None or upcoming is None or (before is not None and _only_less(before, timing)):
@@ -109,8 +123,7 @@ def _unattended(desk: Desk) -> ActingTurn | None:
 def _only_less(job: Job, timing: Timing) -> bool:
     before = job.timing
     return (
-        job.enabled
-        and (timing.schedule, timing.starts_at) == (before.schedule, before.starts_at)
+        (timing.schedule, timing.starts_at) == (before.schedule, before.starts_at)
         and (before.ends_at is None or (timing.ends_at is not None and timing.ends_at <= before.ends_at))
         and (before.max_runs is None or (timing.max_runs is not None and timing.max_runs <= before.max_runs))
     )

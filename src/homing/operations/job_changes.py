@@ -9,12 +9,13 @@ from homing.model.jobs import Job
 from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
-from homing.operations.brakes import check_pace
+from homing.operations.brakes import check_may_enable, check_pace, is_unattended
 from homing.operations.definition import (
     When,
     check_pairing,
     columns_of,
     frozen,
+    next_from_now,
     plain_columns,
     read_times,
     time_columns,
@@ -124,15 +125,20 @@ def _awake_or_not(
     # Null means the default, and the default of `enabled` is true.
     wanted = ask.enabled is not False if ask.gave("enabled") else None
     awakes = not job.enabled and (wanted or (wanted is None and moved and job.disabled_by == "done"))
-    if wanted is False:
-        return asleep(_own_reason(desk, job), None) if job.enabled else {}
-    if not awakes and not (job.enabled and moved):
-        return {}
     timing = timing_of(columns, schedule, job.timing.runs_queued)
+    if wanted is False or not (awakes or job.enabled):
+        if moved:
+            # What enables it later, such as disabled_until, does not check again.
+            check_pace(desk, timing, next_from_now(desk, timing), before=job)
+        return asleep(_own_reason(desk, job), None) if job.enabled else {}
+    if not awakes and not moved:
+        return {}
+    if awakes:
+        check_may_enable(desk, job)
     upcoming = next_besides_skips(desk, job, timing)
     if upcoming is None:
         raise _no_instant(columns, schedule, job.timing.runs_queued)
-    check_pace(desk, timing, upcoming, before=job)
+    check_pace(desk, timing, upcoming, before=None if awakes else job)
     return {**_AWAKE, "next_run_at": upcoming}
 
 
@@ -178,6 +184,7 @@ def enable_job(desk: Desk, ask: JobRef) -> JobShape:
     job = hold_job(desk, ask.job_id)
     if job.enabled:
         return show_job(desk, job)
+    check_may_enable(desk, job)
     upcoming = next_besides_skips(desk, job, job.timing)
     if upcoming is None:
         raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
@@ -200,7 +207,8 @@ def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) ->
         else read_future(until, field="until", now=desk.now, tz=tz, hours=desk.settings.named_hours)
     )
     same = job.disabled_by == "person" and (job.disabled_reason, job.disabled_until) == (reason, ends)
-    if same or job.disabled_by == "done":
+    # A turn that no person opened may not turn the engine's pause into one that ends by itself.
+    if same or job.disabled_by == "done" or (job.disabled_by == "engine" and is_unattended(desk)):
         return show_job(desk, job)
     withdraw_runs(desk.tx, [job.id], reason="disabled")
     return show_job(desk, write_change(desk, job, asleep(reason, ends), change="disabled"))

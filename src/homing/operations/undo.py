@@ -6,7 +6,7 @@ from typing import Any
 
 from homing.model.errors import Conflict
 from homing.model.jobs import Job, Timing
-from homing.operations.brakes import check_pace
+from homing.operations.brakes import check_may_enable, check_pace
 from homing.operations.definition import columns_of, next_from_now, thawed, timing_of
 from homing.operations.desk import Desk
 from homing.operations.job_changes import (
@@ -71,7 +71,11 @@ def _restore(desk: Desk, job: Job, undo: Mapping[str, Any], more: Mapping[str, A
     columns |= _next_instant(desk, job, columns)
     if columns["disabled_by"] in {None, "done"}:
         columns |= _run_again(desk, undo.get("withdrawn"), retry)
-    check_pace(desk, timing_of(columns, schedule, job.timing.runs_queued), columns["next_run_at"], before=job)
+    awakes = columns["enabled"] and not job.enabled
+    if awakes:
+        check_may_enable(desk, job)
+    timing = timing_of(columns, schedule, job.timing.runs_queued)
+    check_pace(desk, timing, columns["next_run_at"], before=None if awakes else job)
     return show_job(desk, write_values(desk, job, {**columns, **more, "undo": None}))
 
 
@@ -140,6 +144,7 @@ def _unskip(desk: Desk, job: Job, undo: Mapping[str, object]) -> JobShape:
         runs.set_next(desk.tx, told["run_id"], first)
     else:
         runs.delete_skip(desk.tx, told["run_id"])
+    check_may_enable(desk, job)
     check_pace(desk, job.timing, upcoming)
     columns = thawed(_before(undo))
     state = {name: columns[name] for name in ("enabled", "disabled_by", "disabled_reason", "disabled_until")}

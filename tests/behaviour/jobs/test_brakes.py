@@ -14,13 +14,14 @@ import sqlalchemy as sa
 from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
 from homing.engine.courier import Courier
+from homing.model.schedules import Every
 from homing.model.turns import Turn
 from homing.operations.hooks import add_hook, list_hooks
-from homing.operations.job_changes import disable_job, enable_job
+from homing.operations.job_changes import disable_job, enable_job, update_job
 from homing.operations.runs import run_job
 from homing.operations.sessions import get_session, update_session
 from homing.operations.shapes.base import read
-from homing.operations.shapes.job_asks import DisableJob, JobRef, WhyJob
+from homing.operations.shapes.job_asks import DisableJob, JobRef, UpdateJob, WhyJob
 from homing.operations.shapes.people_asks import AddWebhook
 from homing.operations.shapes.session_asks import AddHook, SessionRef, UpdateSession
 from homing.operations.webhooks import add_webhook
@@ -233,6 +234,52 @@ async def test_it_enables_no_job_that_would_come_at_once(home: Home) -> None:
     job_id = scheduled(home, ask_tool(action="disable"), ask_tool(action="enable"), when="every 1 minute")
     assert "at least 5 minutes away" in await come_due(home)
     assert home.job(job_id).disabled_by == "person"
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [{"action": "disable", "until": "in 10 seconds"}, {"action": "update", "when": "every 1 second"}],
+        [{"action": "update", "enabled": False, "when": "every 1 second"}],
+    ],
+)
+async def test_it_makes_no_disabled_job_faster_either(home: Home, calls: list[dict[str, Any]]) -> None:
+    job_id = scheduled(home, *(ask_tool(**arguments) for arguments in calls))
+    assert "no person opened" in await come_due(home)
+    schedule = home.job(job_id).timing.schedule
+    assert isinstance(schedule, Every)
+    assert schedule.every_ms == 3_600_000
+
+
+async def test_a_disabled_job_may_still_be_bounded(home: Home) -> None:
+    job_id = scheduled(
+        home, ask_tool(action="disable"), ask_tool(action="update", until="tomorrow"), when="every 1 minute"
+    )
+    assert "Updated" in await come_due(home)
+    assert home.job(job_id).timing.ends_at is not None
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [{"action": "enable"}],
+        [{"action": "update", "enabled": True}],
+        [{"action": "update", "enabled": True, "when": "every 2 hours"}],
+        [{"action": "disable", "until": "in 10 minutes"}, {"action": "enable"}],
+        [{"action": "undo"}],
+    ],
+)
+async def test_it_enables_no_job_that_the_engine_disabled(home: Home, calls: list[dict[str, Any]]) -> None:
+    job_id = scheduled(home, *(ask_tool(**arguments) for arguments in calls))
+    home.ask(update_job, read(UpdateJob, {"job_id": job_id, "schedule": "every 3 hours"}))
+    home.ask(run_job, JobRef(job_id=job_id))
+    home.change(job_id, enabled=False, disabled_by="engine", disabled_reason="loop", next_run_at=None)
+    await settle(home)
+    assert "a person has to enable it" in told(home)
+    found = home.job(job_id)
+    assert (found.enabled, found.disabled_by, found.disabled_reason) == (False, "engine", "loop")
+    home.ask(enable_job, JobRef(job_id=job_id))
+    assert home.job(job_id).enabled
 
 
 async def test_it_takes_back_no_change_that_made_its_job_slower(home: Home) -> None:
