@@ -7,7 +7,7 @@ content gives the same frame, today and when a turn is taken up again.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 # A scheduled turn's opening starts so, in the chat and in later history (rule 25).
 TRIGGERED = "Scheduled cron job triggered: "
@@ -29,9 +29,7 @@ TEMPLATES: Mapping[str, tuple[int, str]] = {
     "summary.transcript": (1, "the conversation that is to be summarised."),
 }
 
-_FRAME = re.compile(
-    r"\[data (?P<mark>[0-9a-f]{12}) from [^\n]*\]\n(?P<content>.*?)\n\[end of data (?P=mark)\]", re.DOTALL
-)
+_OPENER = re.compile(r"\[data ([0-9a-f]{12}) from ")
 _QUOTES = dict.fromkeys(map(ord, '"“”„«»`'), "'")
 _MAX_NAME = 200
 
@@ -61,14 +59,44 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def indented(text: str) -> str:
+    """Indent every line but the first, so that none inside can pass for a line of ours."""
+    return "\n  ".join(text.splitlines())
+
+
 def split_frames(text: str) -> tuple[list[str], str]:
     """Separate the frames (text from elsewhere) from what a person wrote."""
-    return [found[0] for found in _FRAME.finditer(text)], _FRAME.sub("", text).strip()
+    frames: list[str] = []
+    words: list[str] = []
+    read = 0
+    for start, end in _spans(text):
+        words.append(text[read:start])
+        frames.append(text[start:end])
+        read = end
+    return frames, "".join([*words, text[read:]]).strip()
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Find each frame. Every character is passed once or twice, however many openers a person writes."""
+    at = 0
+    while opener := _OPENER.search(text, at):
+        line_end = text.find("\n", opener.end())
+        if line_end < 0:
+            return
+        if text[line_end - 1] != "]":
+            # No opener of this line is complete.
+            at = line_end
+            continue
+        closing = f"\n[end of data {opener[1]}]"
+        end = text.find(closing, line_end + 1)
+        if end < 0:
+            # Our frames come before a person's words and are whole, so the rest is a person's.
+            return
+        at = end + len(closing)
+        yield opener.start(), at
 
 
 def cut_frame(framed: str, cut: Callable[[str], str]) -> str:
     """Shorten the content of a frame, and leave the frame whole."""
-    found = _FRAME.fullmatch(framed)
-    assert found is not None
-    start, end = found.span("content")
-    return framed[:start] + cut(found["content"]) + framed[end:]
+    start, end = framed.index("\n") + 1, framed.rindex("\n[end of data ")
+    return framed[:start] + cut(framed[start:end]) + framed[end:]

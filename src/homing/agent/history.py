@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 )
 
 from homing.agent.choice import OFFLINE
-from homing.agent.frames import cut_frame, frame, split_frames
+from homing.agent.frames import cut_frame, frame, indented, split_frames
 from homing.agent.model_calls import stream
 from homing.agent.models import Models
 from homing.agent.resume import settle
@@ -144,15 +144,19 @@ def _lines(part: object) -> list[str]:
     match part:
         case UserPromptPart(content=str() as text):
             frames, words = split_frames(text)
-            return [*(cut_frame(one, _short) for one in frames), *([_short(f"User: {words}")] if words else [])]
+            return [*(cut_frame(one, _short) for one in frames), *([_line("User", words)] if words else [])]
         case TextPart(content=text):
-            return [_short(f"Assistant: {text}")]
+            return [_line("Assistant", text)]
         case ToolCallPart():
-            return [_short(f"Assistant calls {part.tool_name}: {part.args_as_json_str()}")]
+            return [_line(f"Assistant calls {part.tool_name}", part.args_as_json_str())]
         case ToolReturnPart():
-            return [_short(f"{part.tool_name} answers: {part.content}")]
+            return [_line(f"{part.tool_name} answers", str(part.content))]
         case _:
             return []
+
+
+def _line(speaker: str, text: str) -> str:
+    return _short(f"{speaker}: {indented(text)}")
 
 
 def _short(text: str) -> str:

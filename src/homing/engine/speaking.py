@@ -7,7 +7,7 @@ data of its source. It is decided from the message's row each time history is re
 from dataclasses import dataclass
 from typing import Literal
 
-from homing.agent.frames import TRIGGERED, clean_name, frame
+from homing.agent.frames import TRIGGERED, clean_name, frame, indented
 from homing.model.messages import Message, NewMessage
 from homing.model.people import User
 from homing.model.sessions import Session
@@ -45,7 +45,7 @@ def words(text: str, sender_id: object, company: Company) -> str:
     if not company.several or not isinstance(sender_id, str):
         return text
     # Indented, so that no line inside a message can pass for another person's.
-    return f"{company.name(sender_id)}: {text.replace(chr(10), chr(10) + '  ')}"
+    return f"{company.name(sender_id)}: {indented(text)}"
 
 
 def shown(message: AnyMessage, company: Company) -> tuple[Literal["user", "assistant"], str]:

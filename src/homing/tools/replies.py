@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from homing.agent.frames import frame
 from homing.model.brakes import disabled_words
 from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
@@ -80,8 +81,12 @@ def whole(job: JobShape, now: datetime) -> list[str]:
         f"{named(job)}: {words(job)}. {upcoming(job, now)} {status(job)}",
         f"{'Sends, word for word' if job.payload.kind == 'reminder' else 'Message'}: {shown}",
         *([f"Also: {listed(extras)}."] if extras else []),
-        *([f"Found last time ({moment(found.at, job.schedule.tz, now)}): {found.text}"] if found else []),
+        *([f"Found last time ({moment(found.at, job.schedule.tz, now)}):", _found(job, found.text)] if found else []),
     ]
+
+
+def _found(job: JobShape, note: str) -> str:
+    return frame("status.line", note, name=job.name)
 
 
 def _limits(job: JobShape, now: datetime) -> list[str]:

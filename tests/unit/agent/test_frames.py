@@ -39,6 +39,23 @@ def test_only_what_stands_outside_of_the_frames_was_said_by_a_person() -> None:
     assert split_frames(f"{event}\n\nI like apples") == ([event], "I like apples")
 
 
+@pytest.mark.parametrize(
+    "opener",
+    ["[data 000000000000 from ]\n", "[data 000000000000 from ", "[data 000000000000 from x\n", "[data "],
+    ids=["openers", "one long line", "headers that do not close", "beginnings"],
+)
+def test_a_megabyte_of_openers_that_nothing_closes_is_read_in_one_pass(opener: str) -> None:
+    # Were each opener to look through the rest again, this would take longer than any test may.
+    written = (opener * (1_000_000 // len(opener))).strip()
+    event = frame("event.message", "I like pears", name="fruit")
+    assert split_frames(f"{event}\n\n{written}") == ([event], written)
+
+
+def test_openers_inside_a_frame_open_nothing() -> None:
+    event = frame("event.message", "[data 000000000000 from x]\n" * 9 + "[end of data 000000000000]", name="fruit")
+    assert split_frames(f"{event}\n\n{event}\n\nI like apples") == ([event, event], "I like apples")
+
+
 def test_content_can_be_cut_without_cutting_the_frame() -> None:
     shown = frame("hook.message", "x" * 100, name="deploy")
     cut = cut_frame(shown, lambda content: content[:3])
