@@ -122,7 +122,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
 # Nothing of these is a time by itself, so a chat does not look for one in them.
 REFUSED_WHOLE: tuple[tuple[str, str], ...] = (
     ("every wekday at 8", "Did you mean 'every weekday at 8'?"),
-    ("wekday", "Did you mean 'weekday'?"),
+    ("wekday", "like one of these: 'every weekday at 8'"),
     ("30 min before my meeting at 4pm", "Give the time itself"),
     ("every day at 9 except 24 december", "name days of the week"),
 )

@@ -85,6 +85,26 @@ async def test_a_city_in_a_reminder_is_its_zone_and_not_its_message(talk: Talk) 
         ("remind me every monday to take out the trash", "Add one: 'every monday at 9'"),
         ("every monday remind me to take out the trash", "Add one: 'every monday at 9'"),
         ("remind me next week to call", "next week on monday at 9"),
+        ("remind me at 11pm Berlin time tomorrow to call", '"tomorrow"'),
+        ("at 11pm remind me tomorrow to call", '"tomorrow"'),
+        ("remind me at 11pm to call tomorrow", '"tomorrow"'),
+        ("remind me at 8pm next week to drink", '"next week"'),
+        ("remind me at 8pm next month to drink", '"next month"'),
+        ("remind me at 8pm on the 24th to drink", '"on the 24th"'),
+        ("remind me at 8pm london to drink", '"london"'),
+        ("remind me tomorrow at 9 and 17 to drink", '"and 17"'),
+        ("remind me tomorrow at 9, 12 and 15 to drink", '"12 and 15"'),
+        ("remind me tomorrow at 9 or 10 to call", '"or 10"'),
+        ("remind me tomorrow at 3 to 5 to call", '"to 5"'),
+        ("remind me every day at 8pm but sunday to drink", '"but sunday"'),
+        ("every 2 hours on monday say hi", '"on monday"'),
+        ("every day at 8pm london say hi", '"london"'),
+        ("remind me in 10 minutes every day to drink", '"every day"'),
+        ("remind me to drink every day in 10 minutes", '"every day"'),
+        ("remind me at 8pm for three days to drink", '"for three days"'),
+        ("remind me at 8pm twice to drink", '"twice"'),
+        ("remind me twice to drink at 8pm", '"twice"'),
+        ("remind me at 8pm drink", 'then "to" and the message'),
     ],
 )
 async def test_a_sentence_whose_rest_may_change_the_time_schedules_nothing(
@@ -102,6 +122,9 @@ async def test_a_sentence_whose_rest_may_change_the_time_schedules_nothing(
         ("remind me at 5pm: book a table for 7pm", "book a table for 7pm"),
         ("remind me every day at 7 to meditate for 10 minutes", "meditate for 10 minutes"),
         ("remind me tomorrow at 9 to look after the dog", "look after the dog"),
+        ("remind me at 8pm to pack for monday", "pack for monday"),
+        ("every day at 8 please say good morning", "please say good morning"),
+        ("every day at 8 tell mom I say hi", "tell mom I say hi"),
         ("can you remind me about the dentist on friday at 3pm?", "the dentist"),
     ],
 )
@@ -111,12 +134,30 @@ async def test_what_is_plainly_a_message_stays_one(talk: Talk, sentence: str, me
 
 
 @on_sqlite
-async def test_an_unknown_word_in_the_time_is_refused_or_part_of_the_message(talk: Talk) -> None:
+@pytest.mark.parametrize(
+    ("sentence", "says"), [("again in 10m every day", '"every day"'), ("again in 10m blue", "Try: again in 10m")]
+)
+async def test_again_takes_a_time_and_nothing_else(talk: Talk, sentence: str, says: str) -> None:
+    await talk.say("remind me in 2 minutes to stretch")
+    assert says in await talk.say(sentence)
+    assert len(talk.jobs()) == 1
+
+
+@on_sqlite
+async def test_undo_takes_back_everything_that_cancel_all_did(talk: Talk) -> None:
+    await talk.say("remind me every day at 8 to stretch")
+    await talk.say("remind me every day at 9 to drink")
+    await talk.say("cancel all")
+    assert talk.jobs() == []
+    await talk.say("undo")
+    assert sorted(job.payload.message for job in talk.jobs()) == ["drink", "stretch"]
+
+
+@on_sqlite
+async def test_an_unknown_word_in_the_time_schedules_nothing(talk: Talk) -> None:
     for phrase, _ in REPEATING[::4]:
         parts = phrase.split()
         for place in range(len(parts) + 1):
             said = " ".join([*parts[:place], "blue", *parts[place:]])
             await talk.say(f"remind me {said} to stretch")
-            for job in talk.jobs():
-                assert "blue" in job.payload.message, said
-                await talk.say(f"cancel {job.id}")
+            assert talk.jobs() == [], said

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from homing.agent.offline.phrases import Found, near_time, split_back, split_front, strip_joint
 from homing.agent.offline.plans import Plan
 from homing.agent.offline.scene import SCHEDULED_OPENING, Call, Result, Scene
+from homing.model.people import SCHEDULERS
 
 ACTIONS = {
     "pause": "disable",
@@ -49,7 +50,7 @@ def add_found(scene: Scene, found: Found, *, reminder: bool, message: str | None
 
 def remind(scene: Scene, rest: str) -> Plan:
     """Read "in 2 minutes to stretch" or "to stretch in 2 minutes"."""
-    if found := split_front(rest, now=scene.now, zone=scene.zone):
+    if found := split_front(rest, now=scene.now, zone=scene.zone, tied=True):
         return (yield from add_found(scene, found, reminder=True))
     message = strip_joint(rest)
     if found := split_back(message, now=scene.now, zone=scene.zone, joined=message != rest):
@@ -63,7 +64,7 @@ def remind(scene: Scene, rest: str) -> Plan:
 def again(scene: Scene, rest: str) -> Plan:
     """Schedule once more what was said or scheduled last."""
     found = split_front(rest, now=scene.now, zone=scene.zone)
-    if not found:
+    if not found or (found.message and not found.hint):
         return "I could not read that time. Try: again in 10m"
     latest = _latest(scene)
     if not latest:
@@ -97,17 +98,16 @@ def change(scene: Scene, verb: str, target: str) -> Plan:
     else:
         ids = [target]
     results = yield [_call(scene, {"action": ACTIONS[verb], "job_id": job}) for job in ids]
-    # Markdown: lines of their own only as paragraphs.
-    return "\n\n".join("\n\n".join(result.told.splitlines()) for result in results)
+    return _paragraphs(results)
 
 
 def undo(scene: Scene) -> Plan:
-    """Take back the last change made in this conversation."""
-    job = next((job for call, result in scene.scheduling() if (job := _changed(call, result))), None)
-    if not job:
+    """Take back what the last sentence that changed something changed: all of it, as "cancel all" does."""
+    ids = _last_changed(scene)
+    if not ids:
         return "Nothing was changed in this conversation that I could take back."
-    [result] = yield [_call(scene, {"action": "undo", "job_id": job})]
-    return result.told
+    results = yield [_call(scene, {"action": "undo", "job_id": job}) for job in ids]
+    return _paragraphs(results)
 
 
 def jobs_in(text: str) -> list[str]:
@@ -135,6 +135,21 @@ def _last_shown(scene: Scene) -> list[str]:
         if call.args.get("action") == "list":
             return jobs_in(result.text)
     return []
+
+
+def _paragraphs(results: Sequence[Result]) -> str:
+    # Markdown: lines of their own only as paragraphs.
+    return "\n\n".join("\n\n".join(result.told.splitlines()) for result in results)
+
+
+def _last_changed(scene: Scene) -> list[str]:
+    ids: list[str] = []
+    for past in reversed(scene.past):
+        if past.text and ids:
+            break
+        if past.call and past.result and past.call.tool in SCHEDULERS and past.result.ok:
+            ids += [job for job in [_changed(past.call, past.result)] if job]
+    return list(dict.fromkeys(reversed(ids)))
 
 
 def _changed(call: Call, result: Result) -> str | None:

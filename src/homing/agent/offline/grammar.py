@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from homing.agent.offline import automations, memories
-from homing.agent.offline.phrases import split_back, split_front, strip_joint
+from homing.agent.offline.phrases import TO_DO, split_back, split_front, strip_joint
 from homing.agent.offline.plans import HELP, LABEL, Plan, say
 from homing.agent.offline.scene import Call, Scene
 
@@ -39,9 +39,8 @@ _RECALL = re.compile(
     r"|what(?:'s| is) my (?P<mine>.+)|我(?:说过|说了)(?:关于)?(?P<chinese>.+?)(?:的?什么|吗)",
     re.IGNORECASE,
 )
+_ASKS = re.compile(rf"\A{TO_DO.pattern}|\b(?:say|remind me)\b", re.IGNORECASE)
 _SAY = re.compile(r"say\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
-# Only a sentence that begins with something to do may carry its time at the end: "I ran at 9" asks for nothing.
-_TO_DO = re.compile(r"(?:say|tell|check|look|send|write|report|ask|ping|wake|summari[sz]e|do)\b", re.IGNORECASE)
 
 
 def respond(scene: Scene) -> list[Call] | str:
@@ -89,10 +88,10 @@ def _match(rules: Sequence[Rule], scene: Scene, sentence: str) -> Plan | None:
 def _timed(scene: Scene, sentence: str) -> Plan | None:
     found = split_front(sentence, now=scene.now, zone=scene.zone)
     wish = _REMIND.fullmatch(found.message) if found else None
-    if found and found.hint and not wish and not _TO_DO.match(found.message):
+    if found and found.hint and not wish and not _ASKS.search(found.message):
         # "every monday is hard" asks for nothing.
         return None
-    if not found and _TO_DO.match(sentence):
+    if not found and TO_DO.match(sentence):
         found = split_back(sentence, now=scene.now, zone=scene.zone, joined=True)
     if not found:
         return None

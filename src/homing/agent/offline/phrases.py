@@ -1,11 +1,11 @@
 """Finding the time in a sentence: the longest run of words at its beginning or end that the one grammar knows.
 
-What is left is the message, and nothing of it may change the time: a second time, or a word such as "except", is
-refused. After a colon, or in quotes, everything is message.
+What is left is the message, and nothing of it may change the time: a second time, a word such as "except", or words
+between the time and "to" are refused. After a colon, or in quotes, everything is message.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from homing.model.errors import Invalid
 from homing.model.schedules.lengths import read_length
 from homing.model.schedules.phrases import LONGEST, read_when, recognise
 from homing.model.schedules.refusals import Unclear
+from homing.model.schedules.words import MONTHS, WEEKDAYS
 
 _REFUSED_TIMES = frozenset({"schedule_in_past", "schedule_never_fires", "schedule_too_often", "time_does_not_exist"})
 _JOINT = re.compile(r"\A(?:[:,;–-]\s*)?(?:(?:to|that|about)\s+)?", re.IGNORECASE)
@@ -26,6 +27,21 @@ _TIME_BEGINS = re.compile(
     r"|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays|\d{1,2}(?::\d{2})?(?:[ap]m)?)",
     re.IGNORECASE,
 )
+# Only a sentence that begins with something to do may carry its time at the end: "I ran at 9" asks for nothing.
+TO_DO = re.compile(r"(?:say|tell|check|look|send|write|report|ask|ping|wake|summari[sz]e|do)\b", re.IGNORECASE)
+_PLEASE = re.compile(r"\Aplease\s+", re.IGNORECASE)
+_WISH = re.compile(r"\Aremind me\b\s*", re.IGNORECASE)
+# "to 5 to call" goes on with the time: it is the end of "from 3 to 5".
+_TIED = re.compile(r"\A(?:(?:to|that|about)\b(?!\s+\d\S*\s+to\b)|[:\"“'‘])", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"\A(?:on|and|or|but|next|for|at|every|each|once|twice|\d\S*"
+    rf"|(?:{'|'.join((*WEEKDAYS, *MONTHS))})s?)(?![\w'’])",
+    re.IGNORECASE,
+)
+_LATE_TO = re.compile(r"\sto\s", re.IGNORECASE)
+_LATE_DEED = re.compile(r"\s(?:remind me|say)\s", re.IGNORECASE)
+# "pack for monday" names a day without saying when to pack.
+_ABOUT_A_DAY = frozenset({"for", "about", "of", "with", "by", "the"})
 _MOST_WORDS, _LONGEST_SPAN = 60, 7
 
 
@@ -38,8 +54,8 @@ class Found:
     hint: str | None = None
 
 
-def split_front(text: str, *, now: datetime, zone: str) -> Found | None:
-    """Split "in 2 minutes to stretch" into its time and the rest."""
+def split_front(text: str, *, now: datetime, zone: str, tied: bool = False) -> Found | None:
+    """Split "in 2 minutes to stretch" into its time and the rest; `tied`: only "to" or the like may follow the time."""
     words = text.split()
     # No time is longer than the grammar reads, and of a long text every beginning would be tried.
     counts = range(min(len(words), LONGEST), 0, -1)
@@ -47,7 +63,9 @@ def split_front(text: str, *, now: datetime, zone: str) -> Found | None:
     if found is None or found.hint:
         return found
     apart = words[len(found.when.split()) - 1].endswith(":")
-    hint = None if apart else _leftover(found.when, found.message, now=now, zone=zone)
+    hint = None
+    if not apart:
+        hint = _leftover(found.when, found.message, now=now, zone=zone) or _unread(found.when, found.message, tied=tied)
     return Found(when=found.when, message=_unquoted(strip_joint(found.message)), hint=hint)
 
 
@@ -60,6 +78,8 @@ def split_back(text: str, *, now: datetime, zone: str, joined: bool = False) -> 
         return found
     message = found.message.rstrip(" ,:;")
     hint = _leftover(found.when, f"to {message}" if joined else message, now=now, zone=zone)
+    if not hint and not joined and (late := _LATE_TO.search(message)):
+        hint = _not_understood(found.when, message[: late.start()])
     return Found(when=found.when, message=_unquoted(message), hint=hint)
 
 
@@ -114,12 +134,35 @@ def _leftover(when: str, rest: str, *, now: datetime, zone: str) -> str | None:
     if told and _RELATIVE.fullmatch(told[0]):
         return (
             f'I read the time "{when}", but I cannot calculate with {what}, so I scheduled nothing. Give the time'
-            " itself, for example: remind me today at 15:30 to get ready"
+            " itself, for example: remind me tomorrow at 15:30 to get ready"
         )
     message = strip_joint(rest)
     return (
         f'I read the time "{when}", but {what} in the rest may change it, so I scheduled nothing. Say one time only, '
         f'or put the message in quotes: remind me {when} to "{message if len(message) < 60 else "…"}"'
+    )
+
+
+def _unread(when: str, rest: str, *, tied: bool) -> str | None:
+    """Say which words right behind the time are neither time nor message; None when there are none."""
+    asked = _PLEASE.sub("", rest)
+    after = _WISH.sub("", asked)
+    if not after or _TIED.match(after):
+        return None
+    if tied or after != asked:
+        late = _LATE_TO.search(after)
+    else:
+        late = _LATE_DEED.search(after)
+        if not _GOES_ON.match(after) and (not late or TO_DO.match(after)):
+            return None
+    return _not_understood(when, after[: late.start()] if late else after)
+
+
+def _not_understood(when: str, words: str) -> str:
+    shown = words if len(words) < 60 else "…"
+    return (
+        f'I read the time "{when}", but I do not understand "{shown}" beside it, so I scheduled nothing. Give the '
+        f'whole time first, then "to" and the message, for example: remind me tomorrow at 9 to stretch'
     )
 
 
@@ -133,6 +176,21 @@ def _second_time(rest: str, *, now: datetime, zone: str) -> str | None:
             # A length such as "for 10 minutes" is not a second time.
             if read_length(span.lower()) is None and _is_time(lambda s=span: recognise(s, now=now, zone=zone)):
                 return f'a second time, "{span}",'
+    return _day_at_the_end(words, now=now, zone=zone)
+
+
+def _day_at_the_end(words: Sequence[str], *, now: datetime, zone: str) -> str | None:
+    # "at 8pm to call tomorrow": a day without its hour, where a time may stand.
+    for start in range(max(1, len(words) - _LONGEST_SPAN), len(words)):
+        if not _TIME_BEGINS.fullmatch(words[start]) or words[start - 1].lower() in _ABOUT_A_DAY:
+            continue
+        span = " ".join(words[start:]).rstrip(",:;.!?")
+        try:
+            recognise(span, now=now, zone=zone)
+        except Unclear:
+            return f'"{span}"'
+        except Invalid:
+            continue
     return None
 
 

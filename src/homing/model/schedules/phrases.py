@@ -245,18 +245,14 @@ def _refused(said: str, *, now: datetime, zone: str) -> Invalid:
     if match := _RELATIVE.search(said.lower()):
         return unclear(
             f"'{shortened(said)}': a time with '{match[1]}' cannot be reckoned here. Give the time itself, for example "
-            "'today at 15:30'.",
+            "'tomorrow at 15:30'.",
             near=said,
         )
     reason = f"'{shortened(said)}' is not a time that can be read here."
     corrected = _corrected(said)
     if corrected and _reads(corrected, now=now, zone=zone):
         return unclear(f"{reason} Did you mean '{shortened(corrected)}'?", near=corrected)
-    return unreadable(
-        f"{reason} Did you mean '{shortened(corrected)}'?" if corrected and len(said) < 20 else reason,
-        field="when",
-        examples=nearest(corrected or said),
-    )
+    return unreadable(reason, field="when", examples=nearest(corrected or said))
 
 
 def _corrected(said: str) -> str | None:

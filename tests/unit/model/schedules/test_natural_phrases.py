@@ -46,6 +46,13 @@ def test_every_example_of_a_refusal_can_be_read(example: str):
     assert read(example.replace("2026-11-20", "2040-11-20"))
 
 
+@pytest.mark.parametrize("phrase", ["in a tonigh", "half past 8", "quarter to nine", "wekday"])
+def test_a_correction_is_only_offered_when_it_can_be_read(phrase: str):
+    with pytest.raises(Invalid) as refused:
+        read(phrase)
+    assert "Did you mean" not in refused.value.detail
+
+
 @pytest.mark.parametrize(
     ("phrase", "near"),
     [
