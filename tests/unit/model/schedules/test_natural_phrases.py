@@ -6,7 +6,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from homing.model.errors import Invalid
@@ -90,6 +90,8 @@ UNKNOWN = ("blue", "please", "roughly", "Kevin", "not", "maybe", "x", "17th-ish"
 @settings(max_examples=500, deadline=None, database=None)
 @given(st.sampled_from(KNOWN), st.sampled_from(UNKNOWN), st.integers(0, 12))
 def test_an_unknown_word_anywhere_in_a_phrase_is_never_ignored(phrase: str, word: str, place: int):
+    # "every half hour" is a phrase of its own.
+    assume(word != "half" or "hour" not in phrase)
     parts = phrase.split()
     parts.insert(min(place, len(parts)), word)
     with pytest.raises(Invalid):
