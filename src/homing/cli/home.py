@@ -46,6 +46,18 @@ def home_id(settings: Settings) -> str:
     return path.read_text("utf-8").strip() or _replace(path, fresh)
 
 
+@contextmanager
+def home_lock(settings: Settings) -> Generator[str]:
+    """Change the owner's token alone, one process at a time; gives the home's id."""
+    home = home_id(settings)
+    handle = os.open(settings.home / ID, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield home
+    finally:
+        os.close(handle)
+
+
 def known_token(settings: Settings) -> str | None:
     """Tell the token that commands send: the setting's, else the one in home."""
     if settings.token:

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Callable
 
-from homing.cli.home import home_id, known_token, owner_token, replace_token
+from homing.cli.home import home_id, home_lock, known_token, owner_token, replace_token
 from homing.cli.problems import Problem, failed, refused
 from homing.model.people import OWNER, Caller, Door
 from homing.operations.people import recognise
@@ -26,9 +26,9 @@ def admit_owner(homing: Homing) -> None:
     One that was revoked stays refused: `sign_in_link` says so.
     """
     settings = homing.settings
-    secret, home = owner_token(settings), home_id(settings)
-    name = _source(settings)
-    homing.store.write_now(lambda tx: people.set_owner_token(tx, secret, home=home, name=name))
+    with home_lock(settings) as home:
+        secret, name = owner_token(settings), _source(settings)
+        homing.store.write_now(lambda tx: people.set_owner_token(tx, secret, home=home, name=name))
 
 
 def rotate_owner(homing: Homing) -> tuple[Token, int]:
@@ -36,17 +36,17 @@ def rotate_owner(homing: Homing) -> tuple[Token, int]:
 
     The file comes first: after a kill in between, the next start lets the new token in and ends the old one.
     """
-    settings, before = homing.settings, known_token(homing.settings)
-    home, name = home_id(settings), _source(settings)
-    fresh = replace_token(settings)
+    settings = homing.settings
+    with home_lock(settings) as home:
+        before, fresh, name = known_token(settings), replace_token(settings), _source(settings)
+        return homing.store.write_now(lambda tx: _replace_owner(tx, before=before, fresh=fresh, home=home, name=name))
 
-    def work(tx: Tx) -> tuple[Token, int]:
-        # The file's token, if a server ever let it in; and the home's, should the file have been changed meanwhile.
-        old = [people.look_up_secret(tx, before) if before is not None else None, people.owner_token(tx, home)]
-        ended = sum(people.revoke_token(tx, token_id) for token_id in {token.id for token in old if token is not None})
-        return people.set_owner_token(tx, fresh, home=home, name=name), ended
 
-    return homing.store.write_now(work)
+def _replace_owner(tx: Tx, *, before: str | None, fresh: str, home: str, name: str) -> tuple[Token, int]:
+    # The file's token, if a server ever let it in; and the home's, should the file have been changed meanwhile.
+    old = [people.look_up_secret(tx, before) if before is not None else None, people.owner_token(tx, home)]
+    ended = sum(people.revoke_token(tx, token_id) for token_id in {token.id for token in old if token is not None})
+    return people.set_owner_token(tx, fresh, home=home, name=name), ended
 
 
 def caller_here(homing: Homing, door: Door) -> Callable[[Tx], Caller]:

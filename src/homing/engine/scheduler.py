@@ -223,6 +223,10 @@ def wake_paused(tx: Tx, *, limit: int = BATCH, after: datetime | None = None) ->
     return len(waking)
 
 
+def _is_leap(by: timedelta) -> bool:
+    return by > LEAP or by < -BACK
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Held:
     """What came due in a leap of the clock, held until it has proved right for a while."""
@@ -251,6 +255,8 @@ class Scheduler:
         self._moved = 0
         self._passed_by: datetime | None = None
         self._watch = ClockWatch()
+        self._leap = timedelta(0)
+        """By how much the clock was set, until that is made good: the watch tells it once."""
         self._begun = False
         self._held: _Held | None = None
 
@@ -266,6 +272,7 @@ class Scheduler:
             moved = await self._store.write(lambda tx: self._tick(tx, limit))
             if isinstance(moved, timedelta):
                 await self._leapt(moved)
+                self._leap = timedelta(0)
                 return True
         except NotReady:
             # Nobody's fault, so nobody is looked for.
@@ -275,6 +282,8 @@ class Scheduler:
                 self._limit = limit // 2
                 return True
             log.exception("tick failed", action="tick_failed")
+            # A leap that can never be made good must not keep everything else from firing.
+            self._leap = timedelta(0)
             await self._store.write(self._accuse)
             moved = 1
         if moved:
@@ -290,8 +299,12 @@ class Scheduler:
     def _tick(self, tx: Tx, limit: int) -> int | timedelta:
         """Tick, unless the clock was set: then say by how much."""
         leap = self._watch.leapt(tx.now(), self._clock.monotonic())
-        if leap > LEAP or leap < -BACK:
-            return leap
+        if _is_leap(leap):
+            # One that is still owed is added: set back and right again is no leap.
+            self._leap += leap
+        if _is_leap(self._leap):
+            return self._leap
+        self._leap = timedelta(0)
         return tick(tx, self._house, limit=limit, after=self._held_until())
 
     def _held_until(self) -> datetime | None:

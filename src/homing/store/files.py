@@ -17,6 +17,7 @@ from urllib.parse import quote
 from homing.model.errors import Conflict, NotReady
 from homing.store import schema
 from homing.store.base import RESTORE, Store, keep_private
+from homing.store.tables import metadata
 
 # A start is not held up for longer; `homing doctor` looks without a limit.
 CHECK_SECONDS = 10.0
@@ -108,10 +109,12 @@ def _check_backup(source: Path, database: Path) -> str:
 
 def _version(connection: sqlite3.Connection) -> str:
     tables = {name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
-    if not {"alembic_version", "session", "job"} <= tables:
+    # No version of the schema so far has added or dropped a table.
+    whole = {"alembic_version", *metadata.tables} <= tables
+    versions = connection.execute("select version_num from alembic_version").fetchall() if whole else []
+    if len(versions) != 1:
         raise Conflict("That file is not a Homing database.")
-    [(version,)] = connection.execute("select version_num from alembic_version").fetchall()
-    return str(version)
+    return str(versions[0][0])
 
 
 def _put_in(source: Path, database: Path) -> None:

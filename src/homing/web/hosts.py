@@ -10,7 +10,8 @@ from homing.model.errors import Forbidden, Invalid, Malformed
 from homing.settings import Settings
 
 MIN_TOKEN = 24
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+_FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip", "via")
+"""How the names of headers begin that proxies add."""
 
 
 def check_host(host: str | None, settings: Settings) -> None:
@@ -45,7 +46,7 @@ def is_local(request: Request, settings: Settings) -> bool:
     A proxy may add no header and pass on a loopback name, as nginx does by default: where a public address is set, a
     proxy is there, and nothing is local.
     """
-    if request.client is None or settings.public_url or any(name in request.headers for name in _FORWARDED):
+    if request.client is None or settings.public_url or any(name.startswith(_FORWARDED) for name in request.headers):
         return False
     return is_loopback(request.client.host) and is_loopback(_name_of(request.headers.get("host", "")))
 

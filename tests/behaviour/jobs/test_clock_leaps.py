@@ -169,6 +169,25 @@ async def test_a_clock_set_back_plans_recurring_jobs_again_and_leaves_one_shots(
     assert home.job(once.id).next_run_at == later
 
 
+async def test_a_clock_set_back_is_made_good_also_when_planning_again_fails_at_first(here: Home) -> None:
+    often = remind(here, "every 30 seconds")
+    scheduler = Scheduler(here.store, here.house, here.fake)
+    await scheduler.step()
+    soonest = here.job(often.id).next_run_at
+    here.change(often.id, next_run_at=here.now() + YEAR_AND_MORE)
+    broken = "create trigger broken before update of next_run_at on job begin select raise(abort, 'broken'); end"
+    here.ledger.write(lambda tx: tx.connection.exec_driver_sql(broken))
+    set_back(here, timedelta(hours=2))
+    assert await scheduler.step()
+    here.ledger.write(lambda tx: tx.connection.exec_driver_sql("drop trigger broken"))
+    while await scheduler.step():
+        pass
+    upcoming = here.job(often.id).next_run_at
+    assert soonest is not None
+    assert upcoming is not None
+    assert upcoming <= soonest
+
+
 async def test_a_start_far_after_the_last_sign_of_work_prunes_nothing_for_a_while(home: Home) -> None:
     job = remind(home, "in 10 seconds")
     home.pass_time(seconds=11)

@@ -53,6 +53,8 @@ def spoil(path: Path) -> None:
         ("homing.db", "is the database itself"),
         ("words.db", "cannot be restored"),
         ("other.db", "not a Homing database"),
+        ("unversioned.db", "not a Homing database"),
+        ("partial.db", "not a Homing database"),
         ("future.db", "newer Homing"),
         ("damaged.db", "is damaged"),
         ("half.db", "half.db"),
@@ -62,7 +64,7 @@ def test_a_file_that_is_not_a_sound_homing_database_is_refused(
     homing: Homing, home: Path, file: str, words: str
 ) -> None:
     homing("memories", "add", "It was sunny.")
-    for name in ("future.db", "damaged.db", "half.db"):
+    for name in ("future.db", "unversioned.db", "partial.db", "damaged.db", "half.db"):
         homing("db", "backup", str(home / name))
     (home / "words.db").write_text("These are only words. " * 400)
     with sqlite3.connect(home / "other.db") as other:
@@ -71,6 +73,12 @@ def test_a_file_that_is_not_a_sound_homing_database_is_refused(
     with sqlite3.connect(home / "future.db") as future:
         future.execute("update alembic_version set version_num = '9999'")
     future.close()
+    with sqlite3.connect(home / "unversioned.db") as unversioned:
+        unversioned.execute("delete from alembic_version")
+    unversioned.close()
+    with sqlite3.connect(home / "partial.db") as partial:
+        partial.execute("drop table delivery")
+    partial.close()
     spoil(home / "damaged.db")
     (home / "half.db").write_bytes((home / "half.db").read_bytes()[: 4096 * 8])
     before = (home / "homing.db").read_bytes()

@@ -1,6 +1,7 @@
 """The owner's token of a home: one, replaced when it changes, refused for good once it was revoked."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -10,7 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from homing.cli.chat.within import own_server
-from homing.cli.house import open_house
+from homing.cli.home import home_lock
+from homing.cli.house import open_house, rotate_owner
 from homing.settings import load
 from homing.store import people
 from homing.store import tables as t
@@ -116,6 +118,21 @@ def test_rotating_replaces_the_token_and_ends_the_old_with_what_came_from_it(
     with own_server(load()) as url:
         assert status(url, old) == status(url, child) == 401
         assert status(url, in_file(home)) == 200
+
+
+def test_a_rotation_waits_for_another_one_of_the_same_home(home: Path) -> None:
+    start_once()
+    house = open_house(load())
+    with ThreadPoolExecutor(1) as other:
+        with home_lock(load()):
+            rotating = other.submit(rotate_owner, house)
+            with pytest.raises(TimeoutError):
+                rotating.result(timeout=0.3)
+            (home / "token").write_text("hom_of_the_first_rotation\n")
+        token, _ = rotating.result(timeout=30)
+    known = house.store.write_now(lambda tx: people.look_up_secret(tx, in_file(home)))
+    house.store.engine.dispose()
+    assert known == token
 
 
 def test_a_rotation_that_was_killed_half_way_is_finished_by_the_next_start(home: Path) -> None:
