@@ -19,7 +19,9 @@ from homing.model.messages import Delivery, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.model.targets import new_signing_secret
+from homing.operations import deliveries as desk_of_deliveries
 from homing.operations.grants import remove_grant
+from homing.operations.shapes import session_asks
 from homing.operations.shapes.people_asks import GrantRef
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
 from homing.store import tables as t
@@ -279,6 +281,19 @@ async def test_an_address_that_is_neither_own_nor_granted_is_refused_and_recorde
     await courier.step()
     assert office.look(late).state == "dead", "a right taken back counts for what is still on its way"
     assert "nor granted" in (office.look(late).error or "")
+
+
+async def test_a_test_reaches_a_webhook_of_ones_own_before_it_is_an_address_and_answers_do_not(office: Office) -> None:
+    with WebhookReceiver() as receiver:
+        address, channel, _ = add_webhook(office, receiver.url)
+        (answer,) = office.owe("psst", address, own=False)
+        ask = session_asks.TestAddress(session_key=office.session.key, address=address)
+        test = office.world.ask(desk_of_deliveries.test_address, ask)
+        courier = office.courier(channel)
+        while await courier.step():
+            pass
+        assert (office.look(answer).state, office.look(test.id).state) == ("dead", "sent")
+        assert len(receiver.requests) == 1
 
 
 async def test_what_a_deleted_session_owed_is_not_sent_any_more(office: Office) -> None:

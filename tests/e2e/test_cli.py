@@ -118,6 +118,12 @@ def wait_for_run(home: Path, job_id: str) -> dict[str, Any]:
     raise AssertionError("It did not run.")
 
 
+def test_up_warns_of_a_model_that_cannot_be_used_and_starts_all_the_same(home: Path, started: Any) -> None:
+    server, _ = up(started, home, HOMING_MODEL="nonsense")
+    assert "  Warning    There is no model nonsense. A model is named provider:model" in server.said
+    assert "Turns fail until HOMING_MODEL names one that works here." in server.said
+
+
 def test_up_says_where_it_is_and_ends_cleanly_when_asked(home: Path, started: Any) -> None:
     server, url = up(started, home)
     # What is not a terminal may be a journal that others read: no proof stands in it.

@@ -83,7 +83,7 @@ def _nearest(name: str, env: Mapping[str, str], house: str) -> str:
     if slash and model and provider in _NEEDS:
         return f"Did you mean {provider}:{model:.80}?"
     ready = [provider.model for provider in _PROVIDERS if env.get(provider.key) and _is_installed(provider.sdk)]
-    usable = list(dict.fromkeys([house, *ready, OFFLINE]))
+    usable = list(dict.fromkeys(one for one in (house, *ready, OFFLINE) if one != name))
     near = get_close_matches(name, usable, n=1)
     if near:
         return f"Did you mean {near[0]}?"

@@ -39,10 +39,11 @@ def backup(
     from homing.model.clock import SystemClock
     from homing.store import Store, files
 
+    if target is not None and not target.parent.is_dir():
+        raise refused(f"The folder {target.parent} does not exist. Make it first, or name another file.")
     settings = load()
     make_home(settings)
     path = target or settings.home / f"homing-{_stamp()}.db"
-    path.parent.mkdir(parents=True, exist_ok=True)
     files.backup(Store(settings.database_url, SystemClock()), path)
     if as_json:
         write_json({"file": str(path), "bytes": path.stat().st_size})
@@ -59,6 +60,8 @@ def restore(
     """Put a backup in the database's place; Homing must be stopped. What was there is kept aside."""
     from homing.store import files
 
+    if source.is_dir():
+        raise refused(f"{source} is a folder. Name the file in it that `homing db backup` made.")
     settings = load()
     database = sqlite_file(settings)
     if database is None:

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.asking import AsJson, asking
 from homing.cli.naming import find_one, session_key
+from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, pages, part
 
 OfSession = Annotated[str | None, typer.Option("-s", "--session", help="A key or a title; else cli:main.")]
@@ -18,7 +19,7 @@ def add(
 ) -> None:
     """Make a hook; its address is shown once."""
     with asking(as_json) as desk:
-        hook = desk.server.ask("POST", _path(desk, session), {} if name is None else {"name": name})
+        hook = desk.server.ask("POST", _path(session_key(desk, session)), {} if name is None else {"name": name})
         desk.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
 
 
@@ -28,11 +29,12 @@ def list_hooks(
 ) -> None:
     """List a session's hooks."""
     with asking(as_json) as desk:
+        key = session_key(desk, session)
 
         def drawn(found: list[Json]) -> Any:
-            return _table(found)
+            return _table(found, key)
 
-        desk.screen.show_all(pages(desk.server, _path(desk, session), {}), drawn)
+        desk.screen.show_all(pages(desk.server, _path(key), {}), drawn)
 
 
 def remove(
@@ -42,31 +44,42 @@ def remove(
 ) -> None:
     """Close hooks."""
     with asking(as_json) as desk:
-        path = _path(desk, session)
+        key = session_key(desk, session)
+        path = _path(key)
         known = list(pages(desk.server, path, {}))
         for said in ids:
-            hook = find_one(known, said, "hook of this session", "hook")
+            hook = _find(known, said, key)
             desk.server.ask("DELETE", f"{path}/{part(hook['id'])}")
             desk.screen.show(hook, lambda h=hook: f"Closed {h['id']}.")
 
 
-def _path(desk: Desk, session: str | None) -> str:
-    return f"/api/sessions/{part(session_key(desk, session))}/hooks"
+def _path(key: str) -> str:
+    return f"/api/sessions/{part(key)}/hooks"
 
 
-def _table(hooks: list[Json]) -> Any:
+def _find(known: list[Json], said: str, key: str) -> Json:
+    try:
+        return find_one(known, said, "hook", "hook")
+    except Problem as problem:
+        if problem.code != "not_found":
+            raise
+        hint = "For a hook of another session, name it: homing hooks remove ID --session SESSION"
+        raise refused(f"There is no hook {said} in {key}.", code="not_found", hint=hint) from None
+
+
+def _table(hooks: list[Json], key: str) -> Any:
     from rich.text import Text
 
     from homing.cli import draw
     from homing.cli.look import away, instant, now
 
     if not hooks:
-        return Text("No hooks. Make one: homing hooks add SESSION")
+        return Text(f"No hooks in {key}. Make one: homing hooks add {key}")
     rows = [
         (
-            hook["id"], hook["name"] or "", away(instant(hook["created_at"]), now()),
+            hook["id"], hook["name"] or "", key, away(instant(hook["created_at"]), now()),
             away(instant(hook["paused_until"]), now()) if hook["paused_until"] else "",
         )
         for hook in hooks
     ]  # fmt: skip
-    return draw.Listing(headings=("id", "name", "since", "paused"), rows=rows, gives=("name",))
+    return draw.Listing(headings=("id", "name", "session", "since", "paused"), rows=rows, gives=("name",))

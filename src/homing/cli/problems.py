@@ -70,11 +70,14 @@ _HINTS = {
 
 def _spoken(detail: str) -> str:
     """Name commands where the API names its operations: at this door those are what one can type."""
-    return _OPERATION.sub(lambda found: f"`homing {_COMMANDS[found[0]]}`", detail)
+    spoken = _OPERATION.sub(lambda found: f"`homing {_COMMANDS[found[0]]}`", detail)
+    return spoken.replace("delete_automations=true", "--delete-automations")
 
 
 _COMMANDS = {
+    "add_grant": "grants add",
     "list_deliveries": "deliveries list",
+    "list_grants": "grants list",
     "list_hooks": "hooks list",
     "list_jobs": "cron list",
     "list_memories": "memories list",

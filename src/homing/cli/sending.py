@@ -10,19 +10,27 @@ from homing.cli.asking import AsJson, Desk, asking, need_server
 from homing.cli.naming import session_key
 from homing.cli.problems import FAILED, refused
 from homing.cli.server import Json, part, spelled
-from homing.cli.sessions import SessionSaid
 
 _LONGEST_WAIT = 120
 
 
 def send(
-    session: SessionSaid,
-    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to say; - reads it from stdin.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[SESSION] TEXT|-",
+            help="A key, a title, or NAME for cli:NAME, else HOMING_SESSION; and what to say; - reads it from stdin.",
+        ),
+    ],
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
     queue: Annotated[bool, typer.Option("--queue", help="As a turn of its own, never into a running one.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say something in a conversation."""
+    *named, text = words
+    if len(named) > 1:
+        raise refused("Write the text in quotes: homing send SESSION 'TEXT'.")
+    session = named[0] if named else None
     said = sys.stdin.read().strip() if text == "-" else text
     if not said:
         raise refused("There is nothing to send. Write the text after the session, or - and pipe it in.")

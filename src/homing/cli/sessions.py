@@ -77,7 +77,10 @@ def update(
 
 def send_test(
     session: SessionSaid,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="One of its addresses, or one that was granted.")],
+    address: Annotated[
+        str,
+        typer.Argument(metavar="ADDRESS", help="Its own, a webhook of yours, or a granted one."),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Send a test message to one address."""

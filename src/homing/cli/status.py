@@ -36,7 +36,8 @@ def status_card(answer: Json, *, alive: bool) -> RenderableType:
 
 def _scheduler(scheduler: Json, *, alive: bool) -> Text:
     if alive and scheduler["enabled"] and scheduler["workers"]:
-        return Text.assemble(("●", "green"), f" running, {scheduler['workers']} worker(s)")
+        count = scheduler["workers"]
+        return Text.assemble(("●", "green"), f" running, {count} {'worker' if count == 1 else 'workers'}")
     if not scheduler["enabled"]:
         return Text.assemble(("‖", draw.QUIET), " switched off (HOMING_SCHEDULER_ENABLED)")
     return Text.assemble(("✕", "red"), " not running: start it with `homing up`")

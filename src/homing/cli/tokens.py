@@ -1,13 +1,14 @@
 """`tokens create`, `list`, `revoke`, `rotate`."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
-from homing.cli.answers import Screen
-from homing.cli.asking import AsJson, asking
+from homing.cli.answers import Screen, note
+from homing.cli.asking import AsJson, Desk, asking
 from homing.cli.home import make_home
 from homing.cli.naming import find_one
 from homing.cli.problems import refused
@@ -55,14 +56,21 @@ def _tokens(server: Server, user: str | None, *, everybody: bool) -> Iterator[Js
 
 def revoke(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Also the owner's token, unasked.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Revoke tokens, with everything made from them."""
     with asking(as_json) as desk:
         known: list[Json] = list(pages(desk.server, "/api/tokens", {}))
-        for said in ids:
-            # An admin may revoke tokens that are not in their own list: an id that looks whole is taken as it is.
-            token = {"id": said} if _looks_whole(said) else find_one(known, said, "token", "tok")
+        # An admin may revoke tokens that are not in their own list: an id that looks whole is taken as it is.
+        by_id = {token["id"]: token for token in known}
+        meant: list[Json] = [
+            by_id.get(said, {"id": said}) if _looks_whole(said) else find_one(known, said, "token", "tok")
+            for said in ids
+        ]
+        if not yes:
+            _ask_about_owner(desk, [token["id"] for token in meant if token.get("owner")])
+        for token in meant:
             desk.server.ask("DELETE", f"/api/tokens/{part(token['id'])}")
             desk.screen.show(token, lambda t=token: f"Revoked {t['id']}.")
 
@@ -80,8 +88,9 @@ def rotate(as_json: AsJson = False) -> None:
         )
     if settings.token:
         raise refused(
-            "The owner's token of this home comes from HOMING_TOKEN.",
-            hint="Set HOMING_TOKEN to a new long random text and start the server again: the old one ends then.",
+            f"HOMING_TOKEN is set, and this command replaces the token in {settings.token_file}.",
+            hint="To replace that one, unset HOMING_TOKEN. If the server itself is started with HOMING_TOKEN, set it to"
+            " a new long random text and start the server again: the old one ends then.",
         )
     quiet_logs()
     make_home(settings)
@@ -91,12 +100,34 @@ def rotate(as_json: AsJson = False) -> None:
     finally:
         asyncio.run(homing.store.close())
     told = {"id": token.id, "token_file": str(settings.token_file), "ended": ended}
-    sentence = f"The new token is in {settings.token_file}. Ended with the old one: {ended} (tokens, browsers, links)."
+    sentence = f"The new token is in {settings.token_file}. {_ended_with(ended)}"
     Screen(as_json=as_json).show(told, lambda: f"{sentence}\n`homing open` gives a fresh link.")
+
+
+def _ask_about_owner(desk: Desk, ids: list[str]) -> None:
+    """Ask before the owner's token ends: every token, browser and link made from it ends as well."""
+    if not ids:
+        return
+    sentence = f"{ids[0]} is the owner's token. Every token, browser and link that was made from it ends with it."
+    if desk.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise refused(
+            sentence, code="asked", hint="To replace it: homing tokens rotate. To revoke it all the same, add --yes."
+        )
+    note(sentence)
+    if not typer.confirm("Revoke it? (`homing tokens rotate` replaces it.)", err=True):
+        raise refused("Nothing was revoked.", code="asked")
 
 
 def _looks_whole(said: str) -> bool:
     return said.startswith("tok_") and len(said) == len("tok_") + 10
+
+
+def _ended_with(ended: int) -> str:
+    # The old token is one of them, if a server ever let it in.
+    others = max(ended - 1, 0)
+    if not others:
+        return "Nothing else was signed in with the old one."
+    return f"The old one ended, and {others} made from it (tokens, browsers, links)."
 
 
 def _made(token: Json) -> str:

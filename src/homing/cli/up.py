@@ -134,6 +134,7 @@ async def _work(settings: Settings) -> None:
     engine = make_engine(homing, apart=True)
     async with running(homing, engine):
         _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.house.model}.")
+        _warn_of_model(homing)
         await until(told)
         _say("Stopping: turns finish or are handed back.")
     await homing.store.close()
@@ -183,10 +184,19 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
     else:
         _say("             (`homing open` gives a link to sign in)")
     _say(f"  Model      {house.model}: {house.model_why}")
+    _warn_of_model(homing)
     _say(f"  Database   {_database(homing.settings)}")
     _say(f"  Time zone  {zone}")
     _say(f"  Next wake  {upcoming}")
     _say("")
+
+
+def _warn_of_model(homing: "Homing") -> None:
+    """Say that turns will fail with the model of the settings; reminders and everything else go on without it."""
+    house = homing.house
+    why = None if house.model_offline else house.why_unusable(house.model)
+    if why is not None:
+        _say(f"  Warning    {why} Turns fail until HOMING_MODEL names one that works here.")
 
 
 def _database(settings: Settings) -> str:

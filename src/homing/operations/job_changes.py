@@ -9,6 +9,7 @@ from homing.model.jobs import Job
 from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
+from homing.model.schedules.words import moment
 from homing.operations.brakes import check_may_enable, check_pace, is_unattended
 from homing.operations.definition import (
     When,
@@ -172,8 +173,10 @@ def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int
             field="schedule.at",
             code="schedule_in_past",
         )
+    ends_at = columns["ends_at"]
+    end = f" It ends on {moment(ends_at, schedule.tz)}." if ends_at is not None else ""
     return Invalid(
-        "It has no further time to run inside its bounds. Give a later ends_at, or another schedule.",
+        f"It has no further time to run inside its bounds.{end} Give a later ends_at, or another schedule.",
         field="ends_at",
         code="schedule_never_fires",
     )

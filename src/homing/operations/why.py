@@ -141,6 +141,10 @@ def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
     tz = job.timing.schedule.tz
     if at < job.created_at:
         return [f"It did not exist then: it was added on {moment(job.created_at, tz)}."]
+    ends_at = job.timing.ends_at
+    if ends_at is not None and at > ends_at:
+        ended = "ended" if ends_at <= desk.now else "ends"
+        return [f"Nothing runs then: it {ended} on {moment(ends_at, tz)}.", *_state(job)]
     try:
         if at > desk.now:
             return _to_come(job, at)

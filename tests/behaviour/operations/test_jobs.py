@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from homing.model.errors import Conflict, Forbidden, Invalid, Malformed, NotFound
+from homing.model.schedules.words import moment
 from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.jobs import add_job, get_job, list_jobs
 from homing.operations.reach import find_job
@@ -417,6 +418,13 @@ def test_a_job_is_paused_and_goes_on_by_update_as_well(world: World) -> None:
     paused = patch(world, job, enabled=False)
     assert (paused.enabled, paused.status, paused.next, paused.state.next_run_at) == (False, "paused", [], None)
     assert patch(world, job, enabled=None).status == "active"
+
+
+def test_a_change_that_leaves_no_run_before_the_end_names_the_end(world: World) -> None:
+    job = add(world, when="every 10 minutes", ends_at="in 25 minutes")
+    error = refused(lambda: patch(world, job, when="every 3 days"), Invalid)
+    assert job.ends_at is not None
+    assert moment(at(job.ends_at), "Europe/Berlin") in error.detail
 
 
 def test_what_is_to_come_obeys_the_bounds(world: World) -> None:

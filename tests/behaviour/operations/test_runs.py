@@ -235,6 +235,10 @@ def test_why_at_an_instant_to_come_says_whether_something_is_planned_then(world:
     world.ask(update_job, UpdateJob(job_id=job.id, max_runs=2))
     assert why(world, job.id, job.next[1]).answer.startswith("That time is still to come.")
     assert why(world, job.id, job.next[2]).answer.startswith("Nothing is planned then")
+    ended = world.ask(update_job, UpdateJob(job_id=job.id, max_runs=None, ends_at=job.next[1])).ends_at
+    after = why(world, job.id, job.next[2]).answer
+    assert ended is not None
+    assert after.startswith(f"Nothing runs then: it ends on {moment(datetime.fromisoformat(ended), 'Europe/Berlin')}.")
     once = add(world, when="in 2 hours")
     assert why(world, once.id, world.ahead(hours=2)).answer.startswith("That time is still to come.")
     assert why(world, once.id, world.ahead(hours=3)).answer.startswith("Nothing is planned then")

@@ -86,7 +86,10 @@ def test_a_token_of_an_older_homing_goes_on_and_becomes_the_owners(homing: Homin
 def test_a_revoked_token_of_the_owner_stays_refused_and_says_what_to_do(homing: Homing, home: Path) -> None:
     with own_server(load()) as url:
         [token] = homing("tokens", "list", "--json").objects
-        assert homing("tokens", "revoke", token["id"]).code == 0
+        asked = homing("tokens", "revoke", token["id"])
+        assert (asked.code, "homing tokens rotate" in asked.err) == (2, True)
+        assert status(url, in_file(home)) == 200
+        assert homing("tokens", "revoke", token["id"], "--yes").code == 0
         assert status(url, in_file(home)) == 401
         said = homing("open", "--no-open")
         assert (said.code, "homing tokens rotate" in said.err) == (1, True)
@@ -143,10 +146,22 @@ def test_a_rotation_that_was_killed_half_way_is_finished_by_the_next_start(home:
         assert (status(url, old), status(url, "hom_fresh_from_a_rotation")) == (401, 200)
 
 
-def test_a_token_from_the_environment_is_not_rotated(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rotation_says_in_words_what_ended(homing: Homing) -> None:
+    start_once()
+    assert "Nothing else was signed in with the old one." in homing("tokens", "rotate").out
+    homing("tokens", "create")
+    assert "The old one ended, and 1 made from it" in homing("tokens", "rotate").out
+
+
+def test_a_token_from_the_environment_is_not_rotated(
+    homing: Homing, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOMING_TOKEN", "hom_from_the_environment")
     said = homing("tokens", "rotate")
-    assert (said.code, "HOMING_TOKEN" in said.err) == (2, True)
+    assert (said.code, f"HOMING_TOKEN is set, and this command replaces the token in {home / 'token'}" in said.err) == (
+        2,
+        True,
+    )
 
 
 def test_commands_without_a_server_make_no_token(homing: Homing, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

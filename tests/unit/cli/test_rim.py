@@ -101,6 +101,14 @@ def test_serve_and_work_need_postgresql(homing: Homing) -> None:
         assert "PostgreSQL" in said.err
 
 
+def test_a_backup_makes_no_folders_and_a_folder_is_not_restored(homing: Homing, tmp_path: Path) -> None:
+    said = homing("db", "backup", str(tmp_path / "nowhere" / "copy.db"))
+    assert (said.code, f"The folder {tmp_path / 'nowhere'} does not exist." in said.err) == (2, True)
+    assert not (tmp_path / "nowhere").exists()
+    said = homing("db", "restore", str(tmp_path))
+    assert (said.code, f"{tmp_path} is a folder." in said.err) == (2, True)
+
+
 def test_a_backup_is_a_whole_database(homing: Homing, tmp_path: Path) -> None:
     homing("cron", "add", "every day at 9", "x", "--id", "mine")
     said = homing("db", "backup", str(tmp_path / "copy.db"))

@@ -1,5 +1,7 @@
 """Sessions, memories, hooks, webhooks, tokens, deliveries: listed, made, taken away."""
 
+import pytest
+
 from support.commands import Homing
 
 
@@ -44,6 +46,22 @@ def test_a_message_that_nobody_can_answer_yet_is_not_called_answered(homing: Hom
     assert "nothing fires until `homing up`" in said.err
 
 
+def test_a_message_without_a_session_goes_to_the_default_one(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Sent to cli:main" in homing("send", "hello").out
+    monkeypatch.setenv("HOMING_SESSION", "cli:garden")
+    assert "Sent to cli:garden" in homing("send", "-", stdin="hello").out
+    said = homing("send", "main", "hello", "you")
+    assert (said.code, "in quotes" in said.err) == (2, True)
+
+
+def test_a_refused_address_names_commands_and_not_operations(homing: Homing) -> None:
+    homing("send", "main", "hello")
+    said = homing("sessions", "test", "main", "email:anna@example.org")
+    assert said.code == 2
+    assert "`homing grants list`" in said.err
+    assert "`homing grants add`" in said.err
+
+
 def test_a_hook_is_shown_once(homing: Homing) -> None:
     homing("cron", "add", "in 1 hour", "x")
     hook = homing("hooks", "add", "main", "--name", "ci", "--json").object
@@ -51,7 +69,18 @@ def test_a_hook_is_shown_once(homing: Homing) -> None:
     [listed] = homing("hooks", "list", "main", "--json").objects
     assert (listed["id"], "url" in listed) == (hook["id"], False)
     assert homing("hooks", "remove", hook["id"], "-s", "main").code == 0
-    assert "No hooks" in homing("hooks", "list").out
+    assert "No hooks in cli:main" in homing("hooks", "list").out
+
+
+def test_a_hook_of_another_session_is_missed_in_the_session_that_is_named(homing: Homing) -> None:
+    homing("send", "main", "hello")
+    homing("send", "fruit", "hello")
+    hook = homing("hooks", "add", "fruit", "--json").object
+    said = homing("hooks", "remove", hook["id"])
+    assert (said.code, f"There is no hook {hook['id']} in cli:main." in said.err) == (2, True)
+    assert "--session SESSION" in said.err
+    assert "cli:fruit" in homing("hooks", "list", "fruit").out
+    assert homing("hooks", "remove", hook["id"], "--session", "fruit").code == 0
 
 
 def test_a_webhook_shows_its_secret_once(homing: Homing) -> None:

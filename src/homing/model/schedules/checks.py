@@ -103,7 +103,8 @@ def _never(schedule: Schedule, now: datetime, starts_at: datetime | None, ends_a
         return f"It ends on {moment(ends_at, schedule.tz)}, which is over: it is now {moment(now, schedule.tz)}."
     if ends_at is not None and starts_at is not None and ends_at < starts_at:
         return "It ends before it starts, so it never fires."
-    return "It has no run between its start and its end, so it never fires. Give a later end."
+    end = f", {moment(ends_at, schedule.tz)}" if ends_at is not None else ""
+    return f"It has no run between its start and its end{end}, so it never fires. Give a later end."
 
 
 def _wrapping_steps(cron: str) -> list[str]:
