@@ -58,6 +58,28 @@ def test_a_kept_home_upgrades_without_losing_a_row_or_a_value(empty: str, versio
     store.engine.dispose()
 
 
+def test_what_no_person_made_0_1_0_remember_is_unconfirmed_after_the_upgrade(empty: str) -> None:
+    load_home("0.1.0", empty)
+    store = Store(empty, SystemClock(), fsync=False)
+    with store.engine.begin() as connection:
+        connection.execute(
+            sa.text(
+                "insert into step (turn_id, n, kind, name, key, state, failed, result, input_tokens, output_tokens,"
+                " begun_at, done_at) select id, 900, 'tool', 'remember', 'c900', 'done', false,"
+                " 'Remembered: 我喜欢苹果 (see (mem_other)) (' || (select id from memory where text = '我喜欢苹果')"
+                " || ')', 0, 0, opened_at, opened_at from turn where source = 'hook' limit 1"
+            )
+        )
+    schema.upgrade(store)
+    kept = {row["text"]: (bool(row["confirmed"]), row["source"]) for row in rows_of(store)["memory"]}
+    assert kept == {
+        "The user likes apples": (True, None),
+        "Ana plays chess": (True, None),
+        "我喜欢苹果": (False, "a turn that no person opened, before the upgrade"),
+    }
+    store.engine.dispose()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_upgraded_home_has_the_schema_of_a_new_one(empty: str, version: str) -> None:
     load_home(version, empty)

@@ -1,5 +1,7 @@
 """Depth of every inbound and turn, sources of memories, notes of quiet jobs, named tokens, grants by id, intervals."""
 
+import re
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -9,14 +11,15 @@ from homing.store.tables import Instant
 revision = "0003"
 down_revision = "0002"
 
+_UNATTENDED = "a turn that no person opened, before the upgrade"
+
 
 def upgrade() -> None:
     _tokens()
     _grants()
     op.add_column("hook", sa.Column("paused_until", Instant(), nullable=True))
     op.add_column("webhook", sa.Column("local_to", sa.Text(), nullable=True))
-    op.add_column("memory", sa.Column("source", sa.Text(), nullable=True))
-    op.add_column("memory", sa.Column("confirmed", sa.Boolean(), server_default=sa.true(), nullable=False))
+    _memories()
     _jobs()
     _depth()
     _senders()
@@ -36,6 +39,27 @@ def _grants() -> None:
     # Nothing could write a grant before; a row put there by hand gets an id of the usual form.
     op.execute("update \"grant\" set id = 'grt_' || n")
     op.create_index(op.f("ux_grant_id"), "grant", ["id"], unique=True)
+
+
+def _memories() -> None:
+    op.add_column("memory", sa.Column("source", sa.Text(), nullable=True))
+    op.add_column("memory", sa.Column("confirmed", sa.Boolean(), server_default=sa.true(), nullable=False))
+    # What a hook, a report or an automation made an agent remember was said by no person. The result of the call ends
+    # with the memory's id.
+    connection = op.get_bind()
+    results = connection.execute(
+        sa.text(
+            "select step.result from step join turn on turn.id = step.turn_id"
+            " where step.kind = 'tool' and step.name = 'remember' and not step.failed"
+            " and step.result is not null and turn.source <> 'person'"
+        )
+    ).scalars()
+    found = {match[1] for result in results if (match := re.search(r"\((mem_\w+)\)$", result))}
+    if found:
+        connection.execute(
+            sa.text("update memory set confirmed = false, source = :source where id = :id"),
+            [{"id": memory_id, "source": _UNATTENDED} for memory_id in sorted(found)],
+        )
 
 
 def _jobs() -> None:
