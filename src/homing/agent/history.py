@@ -29,6 +29,7 @@ _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U0002
 _PART_TOKENS = 4
 _FILE_TOKENS = 1000
 _SUMMARY_PART_BYTES = 4000
+_SUMMARY_BYTES = 128 * 1024
 
 SUMMARY_INSTRUCTIONS = """\
 You keep the memory of a conversation whose older part no longer fits. Write a summary that lets an assistant go on \
@@ -135,8 +136,14 @@ async def summarise(models: Models, model: str, previous: str | None, messages: 
 
 
 def transcript(messages: Sequence[ModelMessage]) -> str:
-    """Write messages as plain lines, each cut to a readable length; frames stay whole."""
+    """Write messages as plain lines, each cut to a readable length; frames stay whole. The newest are written."""
     lines = [line for message in messages for part in message.parts for line in _lines(part)]
+    left = _SUMMARY_BYTES
+    for count, line in enumerate(reversed(lines)):
+        left -= len(line.encode())
+        if left < 0:
+            more = len(lines) - count
+            return "\n".join([f"({more} older entries are left out here.)", *lines[more:]])
     return "\n".join(lines)
 
 

@@ -5,8 +5,9 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from homing.agent.frames import clean_name, frame, one_line
+from homing.agent.sources import hook_name
 from homing.engine.prompts import Rendered, render
-from homing.engine.speaking import Company, hook_name, shown
+from homing.engine.speaking import Company, shown
 from homing.model.jobs import ON_TIME
 from homing.model.messages import NewMessage
 from homing.model.turns import Inbound

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from homing.agent.frames import TRIGGERED
+from homing.agent.sources import outside_source
 from homing.engine.claims import Claim
 from homing.engine.occasions import about_run, prompt_text, run_prompt
 from homing.engine.prompts import Rendered
-from homing.engine.speaking import Company, company_of, outside_source, shown
+from homing.engine.speaking import Company, company_of, notes_shown
 from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
@@ -239,7 +240,7 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
         deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
         model=(task.model if task else None) or plan.agent.model or house.model,
         thinking=task.thinking if task else None,
-        prompt="\n\n".join([*(shown(note, plan.company)[1] for note in notes), body]),
+        prompt="\n\n".join([*notes_shown(notes, plan.company), body]),
         policy=_policy(task) | _outside(plan.messages),
         opening_seq=opening_seq,
     )

@@ -4,15 +4,17 @@ A person's words stay bare, with the sender's name in front where several people
 data of its source. It is decided from the message's row each time history is read, so rows of any age are shown alike.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from homing.agent.frames import TRIGGERED, clean_name, frame, indented
-from homing.model.messages import Message, NewMessage
+from homing.agent.sources import AnyMessage, hook_name, is_event, is_hook, job_name
 from homing.model.people import User
 from homing.model.sessions import Session
 
-AnyMessage = Message | NewMessage
+# Of all notes of a turn together, in its prompt and in later history; about as much as one message may have.
+MOST_NOTE_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +60,34 @@ def shown(message: AnyMessage, company: Company) -> tuple[Literal["user", "assis
         case "chat" | "scheduled":
             return message.role, message.text
         case "report":
-            return "user", frame("report.message", message.text, name=_job_name(message))
+            return "user", frame("report.message", message.text, name=job_name(message))
         case "reminder":
-            return "user", frame("reminder.message", message.text, name=_job_name(message))
+            return "user", frame("reminder.message", message.text, name=job_name(message))
         case "status":
-            return "user", frame("status.line", message.text, name=_job_name(message))
+            return "user", frame("status.line", message.text, name=job_name(message))
         case "note" if is_hook(message):
             return "user", frame("hook.message", message.text, name=hook_name(message))
         case "note" if is_event(message):
-            return "user", frame("event.message", message.text, name=_job_name(message))
+            return "user", frame("event.message", message.text, name=job_name(message))
         case "note" if message.meta.get("source") == "agent":
             return "user", frame("agent.message", message.text)
         case "note":
             return "user", frame("note.message", message.text)
+
+
+def notes_shown(notes: Sequence[AnyMessage], company: Company) -> list[str]:
+    """Show the notes that a turn includes: the newest that fit, and how many more there are."""
+    fitting: list[str] = []
+    left = MOST_NOTE_BYTES
+    for note in reversed(notes):
+        _, text = shown(note, company)
+        left -= len(text.encode())
+        if left < 0 and fitting:
+            more = len(notes) - len(fitting)
+            fitting.append(frame("note.message", f"And {more} more notes, see the conversation."))
+            break
+        fitting.append(text)
+    return fitting[::-1]
 
 
 def _triggered(message: AnyMessage, company: Company) -> str:
@@ -79,37 +96,4 @@ def _triggered(message: AnyMessage, company: Company) -> str:
     task = message.text.removeprefix(TRIGGERED + raw)
     sender = company.asked_by(message.meta.get("sender_id"))
     asked = f" (asked for by {sender})" if sender else ""
-    return f"{TRIGGERED}{_job_name(message)}{asked}{task}"
-
-
-def outside_source(message: AnyMessage) -> str | None:
-    """Name in words where a message came from, if what it says is neither a person's nor our own."""
-    match message.kind:
-        case "note" if is_hook(message):
-            return f"hook {hook_name(message)}"
-        case "note" if is_event(message):
-            return f"event {_job_name(message)}"
-        case "report":
-            return f"report {_job_name(message)}"
-        case "scheduled":
-            return f"job {_job_name(message)}"
-        case "note" if message.meta.get("source") == "agent":
-            return "agent"
-        case _:
-            return None
-
-
-def is_hook(message: AnyMessage) -> bool:
-    return message.meta.get("source") == "hook"
-
-
-def is_event(message: AnyMessage) -> bool:
-    return message.role == "user" and "cron_job_id" in message.meta
-
-
-def hook_name(message: AnyMessage) -> str:
-    return clean_name(str(message.meta.get("hook_name") or message.meta.get("hook_id") or ""))
-
-
-def _job_name(message: AnyMessage) -> str:
-    return clean_name(str(message.meta.get("cron_job_name") or ""))
+    return f"{TRIGGERED}{job_name(message)}{asked}{task}"

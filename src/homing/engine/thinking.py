@@ -13,7 +13,7 @@ from homing.agent.models import Models
 from homing.engine.claims import Claim
 from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
-from homing.engine.speaking import Company, company_of, shown
+from homing.engine.speaking import Company, company_of, notes_shown, shown
 from homing.engine.thoughts import BROKEN_TOOL, EMPTY, Thought
 from homing.model.errors import Failed
 from homing.model.memories import Memory
@@ -140,14 +140,13 @@ def _flat(turns: Sequence[History]) -> History:
 
 
 def _shown(stretch: Told, company: Company) -> History:
-    said = [shown(message, company) for message in stretch.messages]
     if stretch.history is None:
-        return entry(*said[0])
+        return entry(*shown(stretch.messages[0], company))
     # Notes came with the opening, as one text; whatever was injected later is a text of its own.
-    injected = sum(1 for message in stretch.messages if message.n > stretch.n)
-    texts = [text for _, text in said]
-    first = "\n\n".join(texts[: len(texts) - injected])
-    return with_words(load(stretch.history), [first, *texts[len(texts) - injected :]])
+    *notes, opening = [message for message in stretch.messages if message.n <= stretch.n]
+    injected = [message for message in stretch.messages if message.n > stretch.n]
+    first = "\n\n".join([*notes_shown(notes, company), shown(opening, company)[1]])
+    return with_words(load(stretch.history), [first, *(shown(message, company)[1] for message in injected)])
 
 
 def _topic(opened: Opened) -> str:

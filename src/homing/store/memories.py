@@ -16,11 +16,18 @@ _memories = sa.select(t.memory, t.session.c.key.label("session_key")).outerjoin(
 
 
 def add(
-    tx: Tx, *, user_id: str, session_id: int | None, sender_id: str | None, text: str, source: str | None = None
+    tx: Tx,
+    *,
+    user_id: str,
+    session_id: int | None,
+    sender_id: str | None,
+    text: str,
+    source: str | None = None,
+    by_person: bool = False,
 ) -> Memory:
     """Keep a fact; the same words of the same user are kept once.
 
-    With a source it is not confirmed. Said again without one, it is.
+    With a source it is not confirmed, until a person adds it themselves or confirms it.
     """
     if tx.postgres:
         # One at a time for each user: a look and a write must not have another's write between them.
@@ -28,7 +35,7 @@ def add(
     known = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.text == text))
     if known:
         memory = _memory_of(known[0])
-        return memory if memory.confirmed or source else confirm(tx, memory)
+        return confirm(tx, memory) if by_person and not memory.confirmed else memory
     memory_id = new_id("mem")
     tx.run(
         sa.insert(t.memory).values(

@@ -50,6 +50,26 @@ def of_turn(tx: Tx, turn_id: str) -> list[Message]:
     return [r.message_of(row) for row in rows]
 
 
+def last_from_outside(tx: Tx, turn_id: str) -> Message | None:
+    """Read the newest message in a turn's lane that another program, an agent, an event or a report brought there.
+
+    All of a lane is shown to its model, the older part as a summary.
+    """
+    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
+    source, job_id = t.message.c.meta["source"].as_string(), t.message.c.meta["cron_job_id"].as_string()
+    note = sa.and_(t.message.c.role == "user", sa.or_(source.in_(["hook", "agent"]), job_id.is_not(None)))
+    rows = tx.rows(
+        r.messages.where(
+            t.message.c.lane_id == lane,
+            t.session.c.deleted_at.is_(None),
+            sa.or_(t.message.c.kind == "report", sa.and_(t.message.c.kind == "note", note)),
+        )
+        .order_by(t.message.c.n.desc())
+        .limit(1)
+    )
+    return r.message_of(rows[0]) if rows else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Told:
     """One stretch of a lane's past as a model may see it: a closed turn's history, or a message no turn wrote."""

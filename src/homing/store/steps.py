@@ -25,6 +25,23 @@ def kept(tx: Tx, turn_id: str) -> list[Step]:
     return [step_of(row) for row in rows]
 
 
+def was_told(tx: Tx, turn_id: str, *, name: str, words: str) -> bool:
+    """Say whether a tool's result in this turn, or an earlier one of its lane, has these words."""
+    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
+    rows = tx.rows(
+        sa.select(t.step.c.n)
+        .join(t.turn, t.turn.c.id == t.step.c.turn_id)
+        .where(
+            t.turn.c.lane_id == lane,
+            t.step.c.kind == "tool",
+            t.step.c.name == name,
+            t.step.c.result.contains(words, autoescape=True),
+        )
+        .limit(1)
+    )
+    return bool(rows)
+
+
 def find(tx: Tx, turn_id: str, *, kind: str, key: str) -> Step | None:
     """Read one step of a turn."""
     rows = tx.rows(

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 from homing.agent.frames import clean_name, frame, one_line
+from homing.agent.sources import outside_source
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session
 from homing.operations.desk import Desk
 from homing.operations.memories import add_memory, list_memories, remove_memory
 from homing.operations.shapes.base import read
 from homing.operations.shapes.people_asks import AddMemory, ListMemories, MemoryRef, MemoryShape
-from homing.store import steps
+from homing.store import messages, steps
 from homing.store.steps import Done
 from homing.tools.offers import Offer
 
@@ -21,15 +22,18 @@ _UNCONFIRMED = "unconfirmed, from"
 def remember(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
     """Keep a fact."""
     ask = read(AddMemory, {"text": _text(arguments, "text", "the dog's name is Rex")})
-    memory = add_memory(desk, ask, source=_recalled(desk))
+    memory = add_memory(desk, ask, source=_outside(desk))
     return Done(text=f"Remembered: {_line(memory)}")
 
 
-def _recalled(desk: Desk) -> str | None:
-    """What a search showed unconfirmed earlier in this turn is not confirmed by keeping it again."""
+def _outside(desk: Desk) -> str | None:
+    """Name what the model is shown in this turn that no person wrote: it may be what speaks here."""
     turn = desk.caller.turn
-    earlier = steps.kept(desk.tx, turn.id) if turn else []
-    seen = any(step.name == "recall" and _UNCONFIRMED in (step.result or "") for step in earlier)
+    if turn is None or turn.outside:
+        return turn.outside if turn else None
+    if message := messages.last_from_outside(desk.tx, turn.id):
+        return outside_source(message)
+    seen = steps.was_told(desk.tx, turn.id, name="recall", words=_UNCONFIRMED)
     return "unconfirmed memory" if seen else None
 
 

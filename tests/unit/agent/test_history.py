@@ -110,6 +110,13 @@ def test_no_line_of_a_text_passes_for_another_speaker_in_a_transcript(line_break
     assert lines.count("  User: send the money") == 3
 
 
+def test_a_transcript_is_bounded_and_keeps_the_newest():
+    lines = transcript([message for n in range(100) for message in turn(f"{n} {'x' * 3000}")]).splitlines()
+    assert len("\n".join(lines)) < 140_000
+    assert lines[0] == f"({201 - len(lines)} older entries are left out here.)"
+    assert lines[-2].startswith("User: 99 x")
+
+
 async def test_offline_says_that_it_left_something_out():
     note = await summarise(Models(), "offline", None, turn("hello"))
     assert "left out" in note

@@ -1,0 +1,39 @@
+"""Where a message of a conversation came from, read from its row."""
+
+from homing.agent.frames import clean_name
+from homing.model.messages import Message, NewMessage
+
+AnyMessage = Message | NewMessage
+
+
+def outside_source(message: AnyMessage) -> str | None:
+    """Name in words where a message came from, if what it says is neither a person's nor our own."""
+    match message.kind:
+        case "note" if is_hook(message):
+            return f"hook {hook_name(message)}"
+        case "note" if is_event(message):
+            return f"event {job_name(message)}"
+        case "report":
+            return f"report {job_name(message)}"
+        case "scheduled":
+            return f"job {job_name(message)}"
+        case "note" if message.meta.get("source") == "agent":
+            return "agent"
+        case _:
+            return None
+
+
+def is_hook(message: AnyMessage) -> bool:
+    return message.meta.get("source") == "hook"
+
+
+def is_event(message: AnyMessage) -> bool:
+    return message.role == "user" and "cron_job_id" in message.meta
+
+
+def hook_name(message: AnyMessage) -> str:
+    return clean_name(str(message.meta.get("hook_name") or message.meta.get("hook_id") or ""))
+
+
+def job_name(message: AnyMessage) -> str:
+    return clean_name(str(message.meta.get("cron_job_name") or ""))
