@@ -44,9 +44,6 @@ class Doorman:
         if kind == "cookie" and request.method not in _SAFE:
             check_origin(request, self._settings)
 
-        if kind == "token":
-            self._proofs.check(address_of(request), secret)
-
         def look(tx: Tx) -> tuple[Known | None, bool, bool]:
             known = recognise(tx, secret, _door(request, kind))
             if known is None:
@@ -58,8 +55,7 @@ class Doorman:
             if kind == "token":
                 self._proofs.wrong(address_of(request))
             raise Unauthenticated("This token is unknown, has ended or was revoked. `homing open` gives a fresh link.")
-        if kind == "token":
-            self._proofs.right(secret)
+        request.state.proven = True
         request.state.user_id = known.caller.user_id
         if touches:
             self._touch(known.token.id)

@@ -1,7 +1,8 @@
 """One connection, and how long it may stay silent: uvicorn waits forever, and descriptors are few.
 
 A head comes within seconds, a body does not stall, an answer is read, and there are fewer connections than descriptors:
-when all are taken, the one that waited longest without asking anything makes room.
+when all are taken, the one that waited longest without asking anything makes room; then the one whose body has been
+coming in longest without a proof of who sends it.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 import h11
@@ -47,6 +49,21 @@ class Doorstep:
     patience: Patience = field(default_factory=Patience)
     idle: "dict[Connection, None]" = field(default_factory=dict["Connection", None])
     """Those that ask nothing at the moment, the one that has waited longest first."""
+    receiving: "dict[Connection, None]" = field(default_factory=dict["Connection", None])
+    """Those whose body still comes in, the oldest first."""
+
+    def make_room(self) -> bool:
+        """Close the connection that is missed least; False when all are in use."""
+        longest = next(chain(self.idle, (one for one in self.receiving if not one.proven)), None)
+        if longest is None:
+            return False
+        self.forget(longest)
+        longest.transport.abort()
+        return True
+
+    def forget(self, connection: "Connection") -> None:
+        self.idle.pop(connection, None)
+        self.receiving.pop(connection, None)
 
 
 def connection_cap(descriptors: int) -> int:
@@ -74,20 +91,21 @@ class Connection(H11Protocol):
         self._body_ends = math.inf
         """When a body that is still coming in must be whole."""
 
+    @property
+    def proven(self) -> bool:
+        """Whether the request of now has shown who sends it; the doorman notes it there."""
+        return bool(self.scope.get("state", {}).get("proven"))
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self._doorstep.cap:
-            longest = next(iter(self._doorstep.idle), None)
-            if longest is None:
-                self._refuse(503, "not_ready", "This server has too many open connections. Try again soon.")
-                return
-            longest.transport.abort()
-            del self._doorstep.idle[longest]
+        if len(self.connections) > self._doorstep.cap and not self._doorstep.make_room():
+            self._refuse(503, "not_ready", "This server has too many open connections. Try again soon.")
+            return
         self._doorstep.idle[self] = None
         self._expire_in(self._patience.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._doorstep.idle.pop(self, None)
+        self._doorstep.forget(self)
         self._stop(self._timer)
         self._stop(self._unread_timer)
         # Without this a connection that broke keeps its timer, and the timer the connection.
@@ -125,6 +143,7 @@ class Connection(H11Protocol):
             return
         if self.conn.their_state is h11.IDLE:
             self._body_ends = math.inf
+            self._doorstep.receiving.pop(self, None)
             self._doorstep.idle.setdefault(self)
             if self.timeout_keep_alive_task is not None:
                 # Nothing is owed: the next request may come or not, and uvicorn's own timer ends the wait.
@@ -137,9 +156,12 @@ class Connection(H11Protocol):
         self._stop(self._timer)
         self._timer = None
         if self.conn.their_state is h11.SEND_BODY:
+            self._doorstep.receiving.setdefault(self)
             now = self.loop.time()
             self._body_ends = min(self._body_ends, now + self._patience.body_seconds)
             self._expire_in(min(self._patience.stall_seconds, self._body_ends - now))
+        else:
+            self._doorstep.receiving.pop(self, None)
 
     def _expire_in(self, seconds: float) -> None:
         self._stop(self._timer)

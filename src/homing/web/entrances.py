@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from fastapi import Request, Response
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.errors import Invalid, NotFound, NotReady, SlowDown, Unauthenticated
@@ -17,6 +18,7 @@ from homing.operations.shapes.base import read
 from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
 from homing.operations.shapes.session_asks import CallHook
 from homing.store import Tx
+from homing.store.people import find_hook
 from homing.web.answering import Made, bodied, idempotency_key, key_reused, let_in, queried
 from homing.web.bodies import read_body, read_hook
 from homing.web.callers import NOBODY, address_of, key_of, until
@@ -57,11 +59,16 @@ async def sign_out(door: FrontDoor, request: Request) -> Response:
 
 async def call_hook(door: FrontDoor, request: Request) -> Response:
     """Take in what another program says. The token in the path is all the proof there is."""
+    # Another site's page needs no permission to send such a request, and no hook is meant for pages.
+    check_origin(request, door.settings)
     token = request.path_params["token"]
-    door.proofs.check(address_of(request), token)
-    if door.proofs.knows(token):
-        # Only a hook that exists has a bucket: made-up ones would push out those of others.
-        door.requests.take(shadow(token))
+    # Before the body: one who has no hook must not hold a connection with a body that never ends.
+    if await door.store.recognise(lambda tx: find_hook(tx, token)) is None:
+        door.hook_proofs.wrong(address_of(request))
+        raise NotFound("There is no such hook.")
+    request.state.proven = True
+    # Only a hook that exists has a bucket: made-up ones would push out those of others.
+    door.requests.take(shadow(token))
     given = queried(CALL_HOOK, request)
     body = await read_body(request)
     given["body"] = read_hook(body, request.headers.get("content-type", ""))
@@ -69,12 +76,7 @@ async def call_hook(door: FrontDoor, request: Request) -> Response:
     given["external_id"] = key or request.headers.get("webhook-id") or None
     given["depth"] = _depth(request)
     ask = read(CallHook, given)
-    try:
-        called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
-    except NotFound:
-        door.proofs.wrong(address_of(request))
-        raise
-    door.proofs.right(token)
+    called = await door.store.write(lambda tx: take_in(_desk(door, tx), ask))
     # Senders of webhooks write a later attempt anew, with its own time in it: their id alone decides.
     if key is not None and called.repeats == "other":
         raise key_reused()
@@ -94,19 +96,28 @@ async def watch_session(door: FrontDoor, request: Request) -> Response:
     place = read_place(request.headers.get("last-event-id")) or read_place(after)
     key = request.path_params["key"]
     session = await door.store.read(lambda tx: Desk(tx=tx, caller=caller, house=door.house).session(key))
-    return _streamed(_kept_in(door, request, door.streams.of_session(caller, session, place)))
+    return _Streamed(door, caller, _kept_in(door, request, door.streams.of_session(caller, session, place)))
 
 
 async def watch_events(door: FrontDoor, request: Request) -> Response:
     """Stream all of the caller's sessions, live."""
     caller = await let_in(door, request)
     _refuse_others(dict(request.query_params))
-    return _streamed(_kept_in(door, request, door.streams.of_user(caller)))
+    return _Streamed(door, caller, _kept_in(door, request, door.streams.of_user(caller)))
 
 
-def _streamed(events: AsyncIterator[bytes]) -> Response:
-    # A proxy that gathers events before it passes them on would make a live stream a slow one.
-    return StreamingResponse(events, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+class _Streamed(StreamingResponse):
+    """A stream that counts among its user's for as long as it is sent."""
+
+    def __init__(self, door: FrontDoor, caller: Caller, events: AsyncIterator[bytes]) -> None:
+        # A proxy that gathers events before it passes them on would make a live stream a slow one.
+        super().__init__(events, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+        self._door = door
+        self._caller = caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._door.streams.counted(self._caller.user_id):
+            await super().__call__(scope, receive, send)
 
 
 async def _kept_in(door: FrontDoor, request: Request, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

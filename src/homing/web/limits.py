@@ -3,7 +3,6 @@
 import hashlib
 import ipaddress
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass
 
 from homing.model.clock import Clock
@@ -40,10 +39,6 @@ class Buckets:
             self._levels.popitem(last=False)
         self._check(level)
 
-    def check(self, caller: str) -> None:
-        """Refuse if there is no token now, and say when there will be one; take none."""
-        self._check(self._level(caller))
-
     def _level(self, caller: str) -> float:
         now = self._clock.monotonic()
         level, at = self._levels.get(caller, (self._at_once, now))
@@ -56,35 +51,14 @@ class Buckets:
 
 
 class Proofs:
-    """Counts wrong secrets per address. One that guesses too often is refused before anything is looked up.
-
-    A secret that was right before passes all the same: others behind the same address go on working.
-    """
+    """Counts wrong secrets of one kind per address. A right one is never refused for others' guesses."""
 
     def __init__(self, clock: Clock, *, per_minute: float) -> None:
         self._wrong = Buckets(clock, per_second=per_minute / 60, at_once=per_minute)
-        self._right: OrderedDict[str, None] = OrderedDict()
-
-    def knows(self, secret: str) -> bool:
-        """Say whether a secret was right before."""
-        return shadow(secret) in self._right
-
-    def check(self, address: str, secret: str) -> None:
-        """Refuse one more guess of an address that made too many."""
-        if not self.knows(secret):
-            self._wrong.check(_neighbourhood(address))
-
-    def right(self, secret: str) -> None:
-        """Remember that a secret was right; whether it still is, the database says."""
-        self._right[shadow(secret)] = None
-        self._right.move_to_end(shadow(secret))
-        if len(self._right) > _CALLERS_KEPT:
-            self._right.popitem(last=False)
 
     def wrong(self, address: str) -> None:
-        """Count a wrong guess."""
-        with suppress(SlowDown):
-            self._wrong.take(_neighbourhood(address))
+        """Count a wrong guess, and refuse an address that made too many."""
+        self._wrong.take(_neighbourhood(address))
 
 
 def _neighbourhood(address: str) -> str:

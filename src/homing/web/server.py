@@ -47,6 +47,7 @@ def make_server(
     """Make the server of an app; `await server.serve()` runs it until SIGINT or SIGTERM."""
     door: FrontDoor = app.state.door
     doorstep = Doorstep(cap=cap or connection_cap(raise_descriptor_limit()), patience=patience or Patience())
+    door.streams.most_per_user = doorstep.cap // 4
     connect: Any = partial(Connection, doorstep=doorstep)
     config = uvicorn.Config(
         app,

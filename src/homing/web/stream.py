@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Collection, Generator
 from contextlib import contextmanager
 from typing import Any
 
 from fastapi.sse import format_sse_event
 
+from homing.model.errors import SlowDown
 from homing.model.people import Caller
 from homing.model.sessions import Session
 from homing.operations.desk import House
@@ -20,6 +21,7 @@ from homing.web.changes import Looks, Place
 from homing.web.live import Board
 
 PING_SECONDS = 15.0
+MOST_PER_USER = 64
 RETRY_MS = 2000
 _CLOSED_KEPT = 64
 _EARLY = 0.01
@@ -37,12 +39,31 @@ class Streams:
         self._house = house
         self._looks = Looks(store, house)
         self._ears: set[Ear] = set()
+        self.most_per_user = MOST_PER_USER
+        """The server that runs the app sets it: each stream takes one of its connections."""
+        self._counts: Counter[str] = Counter()
 
     def leave(self) -> None:
         """End every stream and every wait at once: the process stops."""
         self.leaving = True
         for ear in self._ears:
             ear.hear(ear.topics)
+
+    @contextmanager
+    def counted(self, user_id: str) -> Generator[None]:
+        """Count a stream among its user's while it lasts, or refuse it: others need connections too."""
+        if self._counts[user_id] >= self.most_per_user:
+            raise SlowDown(
+                f"You have {self.most_per_user} live streams open, and there may be no more at once. Close one first.",
+                retry_after=PING_SECONDS,
+            )
+        self._counts[user_id] += 1
+        try:
+            yield
+        finally:
+            self._counts[user_id] -= 1
+            if not self._counts[user_id]:
+                del self._counts[user_id]
 
     @contextmanager
     def listening(self, *topics: str) -> Generator[Ear]:

@@ -286,6 +286,8 @@ async def test_guessing_tokens_is_slow_and_stops_nobody_who_is_known(world: Worl
     assert problem(guesses[-1])["code"] == "slow_down"
     assert int(guesses[-1].headers["retry-after"]) >= 1
     assert (await site.owner.get("/api/me")).status_code == 200, "a token that was right before is looked up"
+    made = (await site.owner.post("/api/tokens", json={})).json()["token"]
+    assert (await site.client(made).get("/api/me")).status_code == 200, "so is one that is shown for the first time"
     assert (await site.client("hom_guess9", address="10.0.0.9").get("/api/me")).status_code == 401
     world.clock.advance(60.0)
     assert (await site.client("hom_guess10").get("/api/me")).status_code == 401
@@ -310,8 +312,21 @@ async def test_made_up_hooks_are_limited_and_push_out_nobodys_bucket(world: Worl
     assert (await site.nobody.post(f"/api/hooks/{hook}")).status_code == 202
     made_up = [(await site.nobody.post(f"/api/hooks/made-up-{number}")).status_code for number in range(5)]
     assert made_up == [404, 404, 404, 429, 429]
-    calls = [(await site.nobody.post(f"/api/hooks/{hook}")).status_code for _ in range(3)]
-    assert calls == [202, 202, 429], "the hook goes on, within its own limit"
+    calls = [(await site.nobody.post(f"/api/hooks/{hook}")).status_code for _ in range(2)]
+    assert calls == [202, 429], "the hook goes on, within its own limit"
+
+
+async def test_another_sites_page_can_neither_call_a_hook_nor_lock_anybody_out(world: World) -> None:
+    site = open_site(world, Limits(wrong_proofs_per_minute=3))
+    session(world)
+    hook = (await site.owner.post("/api/sessions/web:abc/hooks", json={})).json()["url"].rpartition("/")[2]
+    for token in (*(f"made-up-{number}" for number in range(5)), hook):
+        evil = await site.nobody.post(f"/api/hooks/{token}", content=b"x", headers={"Origin": "https://evil.example"})
+        assert evil.status_code == 403
+    made_up = [(await site.nobody.post(f"/api/hooks/made-up-{number}")).status_code for number in range(4)]
+    assert made_up == [404, 404, 404, 429]
+    assert (await site.client("hom_guess").get("/api/me")).status_code == 401, "hooks and tokens are counted apart"
+    assert (await site.nobody.post(f"/api/hooks/{hook}")).status_code == 202
 
 
 async def test_an_origin_that_is_no_address_is_refused(site: Site) -> None:

@@ -18,7 +18,7 @@ from support.site import OWNER_TOKEN, Site, owe
 
 PATIENCE = Patience(head_seconds=0.5, stall_seconds=0.8, body_seconds=5, unread_seconds=0.5, linger_seconds=0.3)
 AUTHORIZED = f"Host: 127.0.0.1\r\nAuthorization: Bearer {OWNER_TOKEN}\r\n"
-CAP = 6
+CAP = 16
 STREAMS = ("/api/sessions/web:abc/events", "/api/events")
 
 
@@ -72,8 +72,14 @@ class Line:
 
 @pytest.fixture
 async def wire(site: Site) -> AsyncIterator[Wire]:
+    async with served(site, PATIENCE, CAP) as wire:
+        yield wire
+
+
+@contextlib.asynccontextmanager
+async def served(site: Site, patience: Patience, cap: int) -> AsyncIterator[Wire]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = make_server(site.app, host="127.0.0.1", port=0, patience=PATIENCE, cap=CAP)
+        server = make_server(site.app, host="127.0.0.1", port=0, patience=patience, cap=cap)
         server.config.lifespan = "off"
         server.capture_signals = contextlib.nullcontext  # type: ignore[assignment]
         task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -179,8 +185,13 @@ async def test_when_all_connections_are_taken_the_one_that_waits_longest_makes_r
 
 async def test_connections_that_are_in_use_are_not_closed_for_others(site: Site, wire: Wire) -> None:
     session(site.world)
-    streams = [await wire.open(f"GET /api/events HTTP/1.1\r\n{AUTHORIZED}\r\n") for _ in range(CAP)]
-    for stream in streams:
+    streams = [await wire.open(f"GET /api/events HTTP/1.1\r\n{AUTHORIZED}\r\n") for _ in range(CAP // 4)]
+    others: list[Line] = []
+    for name in ("anna", "ben", "cleo"):
+        token = (await site.owner.post("/api/tokens", json={"user": name})).json()["token"]
+        asked = f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n"
+        others += [await wire.open(asked) for _ in range(CAP // 4)]
+    for stream in (*streams, *others):
         await stream.reader.readuntil(b"event: hello")
     refused = await wire.open(f"GET /api/me HTTP/1.1\r\n{AUTHORIZED}\r\n")
     assert problem(await refused.heard(), 503)["code"] == "not_ready"
@@ -188,6 +199,38 @@ async def test_connections_that_are_in_use_are_not_closed_for_others(site: Site,
     for stream in streams:
         async with asyncio.timeout(15):
             await stream.reader.readuntil(b"all of you")
+
+
+async def test_one_user_cannot_take_all_connections_with_streams(wire: Wire) -> None:
+    asked = f"GET /api/events HTTP/1.1\r\n{AUTHORIZED}\r\n"
+    streams = [await wire.open(asked) for _ in range(CAP // 4)]
+    for stream in streams:
+        await stream.reader.readuntil(b"event: hello")
+    status, said = await (await wire.open(asked)).answer()
+    assert (status, json.loads(said)["code"]) == (429, "slow_down")
+    streams[0].writer.close()
+    async with asyncio.timeout(15):
+        while b" 200 " not in await (await wire.open(asked)).reader.readline():
+            pass
+
+
+async def test_a_hook_that_does_not_exist_is_refused_before_its_body_is_read(wire: Wire) -> None:
+    line = await wire.open("POST /api/hooks/zzz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\na")
+    assert (await line.answer())[0] == 404
+
+
+async def test_bodies_of_unknown_senders_make_room_and_those_of_known_ones_do_not(site: Site) -> None:
+    body, cap = '{"text": "slowly"}', 8
+    asked = f"GET /api/me HTTP/1.1\r\n{AUTHORIZED}Connection: close\r\n\r\n"
+    async with served(site, Patience(), cap) as wire:
+        heads = (f"{POST}Content-Length: {len(body)}", *[f"{SIGN_IN}Content-Length: 1000"] * (cap - 1))
+        known, *unknown = [await wire.open(f"{head}\r\nExpect: 100-continue\r\n\r\n") for head in heads]
+        for line in (known, *unknown):
+            await line.reader.readuntil(b"100 Continue\r\n\r\n")
+        assert (await (await wire.open(asked)).answer())[0] == 200
+        assert await unknown[0].heard() == b""
+        await known.say(body)
+        assert (await known.answer())[0] == 201
 
 
 async def test_what_is_not_http_gets_a_problem_too(wire: Wire) -> None:
