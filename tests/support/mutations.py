@@ -86,8 +86,8 @@ _REMINDED = "(select run_id from message where kind = 'reminder' order by n limi
 _LETTER = "(select id from delivery where address like 'webhook:%' and state = 'sent' order by n limit 1)"
 
 _CAUSED = (
-    "lane_id, session_id, user_id, agent_id, source, state, outcome, prompt, model, depth, opened_at, closed_at,"
-    " opening_seq, closing_seq"
+    "lane_id, session_id, user_id, agent_id, source, job_id, state, outcome, prompt, model, depth, opened_at,"
+    " closed_at, opening_seq, closing_seq"
 )
 _MANY_CAUSED = (
     f"insert into turn (id, {_CAUSED})"
@@ -271,7 +271,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_rows("wrong_depth", "a report that is no deeper than its cause",
              "update inbound set depth = 0 where source = 'report'"),
     _of_rows("wrong_depth", "a turn that forgot how deep it is", "update turn set depth = 0 where source = 'report'"),
-    _of_rows("loop_not_braked", "a conversation that went on by itself", _MANY_CAUSED),
+    _of_rows("loop_not_braked", "a job that kept a conversation going by itself", _MANY_CAUSED),
     # walls
     _of_rows("foreign_row", "a run of one user's job that belongs to another",
              f"update run set user_id = 'ben' where id = {_RAN}"),

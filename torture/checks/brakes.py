@@ -1,4 +1,4 @@
-"""Loop brakes: every cause is counted one deeper, and no conversation goes on by itself for long."""
+"""Loop brakes: every cause is counted one deeper, and no job or hook keeps a conversation going by itself for long."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,12 @@ _WITHIN = 540_000_000
 
 
 def one_deeper(evidence: Evidence) -> Iterator[Violation]:
-    """A turn is as deep as the deepest of what it took; a report one deeper than the turn it comes from."""
+    """A turn is as deep as what it took, a person's as their message; a report one deeper than its turn."""
     taken: dict[str, int] = {}
     for inbound in evidence["inbound"]:
-        if inbound["state"] == "taken" and not inbound["injected"]:
+        turn = evidence.turns.get(inbound["turn_id"])
+        along = inbound["line"] == "note" and turn is not None and turn["source"] == "person"
+        if inbound["state"] == "taken" and not inbound["injected"] and not along:
             taken[inbound["turn_id"]] = max(taken.get(inbound["turn_id"], 0), inbound["depth"])
         if inbound["depth"] > _DEEPEST:
             yield broken("too_deep", f"{inbound['id']} is {inbound['depth']} deep")
@@ -34,16 +36,19 @@ def _reported(inbound: Row, evidence: Evidence) -> Iterator[Violation]:
 
 
 def not_too_many(evidence: Evidence) -> Iterator[Violation]:
-    """Of the turns that other turns caused a session never had more than so many in so long."""
-    sessions: dict[int, list[int]] = {}
+    """Of the turns that one job or hook caused a session never had more than so many in so long."""
+    openers = {inbound["turn_id"]: inbound for inbound in evidence["inbound"] if inbound["line"] == "machines"}
+    caused: dict[tuple[int, str | None], list[int]] = {}
     for turn in evidence["turn"]:
-        if turn["depth"] > 0 and turn["source"] != "person":
-            sessions.setdefault(turn["session_id"], []).append(turn["opened_at"])
-    for session_id, opened in sessions.items():
+        opener = openers.get(turn["id"], turn)
+        if opener["depth"] > 0 and turn["source"] != "person":
+            cause = turn["job_id"] or opener.get("hook_id")
+            caused.setdefault((turn["session_id"], cause), []).append(turn["opened_at"])
+    for (session_id, cause), opened in caused.items():
         opened.sort()
         for first, beyond in zip(opened, opened[_MOST:], strict=False):
             if beyond - first < _WITHIN and not evidence.clock_moved:
-                yield broken("loop_not_braked", f"session {session_id} had more than {_MOST} turns that turns caused")
+                yield broken("loop_not_braked", f"{cause} caused more than {_MOST} turns of session {session_id}")
                 break
 
 

@@ -82,7 +82,7 @@ def report(tx: Tx, scene: Scene, house: House) -> None:
     replaced = inbounds.withdraw_reports(tx, parent.id, job.id)
     count = 1 + sum(int(str(old.meta.get("count", 1))) for old in replaced)
     depth = scene.turn.depth + 1
-    if is_beyond(tx, session_id=parent.id, lane_id=lane_id, depth=depth):
+    if is_beyond(tx, job.id, session_id=parent.id, lane_id=lane_id, depth=depth):
         # Rule 35: what was found is not lost, but it opens no turn.
         _lay_in(tx, parent, lane_id, scene, text, {**meta, "count": count}, kind="report")
         if depth <= DEEPEST:

@@ -1,7 +1,7 @@
 """Loop brakes (rule 35): how far machines may go on by themselves, and how often.
 
 Depth counts the machine-made causes between a thing and the person or due instant it goes back to. What comes in takes
-the depth of the turn that caused it plus one; a turn that takes several has the greatest.
+the depth of the turn that caused it plus one; a turn that takes several has the greatest, a person's turn 0.
 """
 
 from datetime import timedelta
@@ -10,7 +10,7 @@ DEEPEST = 8
 DEPTH_HEADER = "homing-depth"
 """Sent by our webhooks, read by hooks."""
 
-# How many turns caused by other turns a session may have in this time.
+# How many turns of depth 1 or more one job or hook may cause in a session in this time.
 MOST_CAUSED = 30
 CAUSED_WITHIN = timedelta(minutes=10)
 PAUSED_FOR = timedelta(hours=1)
@@ -25,8 +25,8 @@ NEAREST = timedelta(minutes=5)
 NEAREST_SCHEDULING = timedelta(minutes=1)
 
 LOOP = "loop"
-_TOO_MANY = f"more than {MOST_CAUSED} turns within {CAUSED_WITHIN.seconds // 60} minutes that no person asked for"
-_WORDS = {LOOP: f"This conversation had {_TOO_MANY}, and it asked for one more."}
+_WITHIN = f"{CAUSED_WITHIN.seconds // 60} minutes"
+_WORDS = {LOOP: f"It asked for more than {MOST_CAUSED} turns within {_WITHIN} that no person asked for."}
 
 
 def disabled_words(reason: str | None) -> str | None:

@@ -22,6 +22,7 @@ from homing.model.sessions import Session
 from homing.operations.desk import Desk
 from homing.operations.notes import give_note
 from homing.store import Tx, jobs, lanes, sessions
+from homing.store.lanes import Cause
 
 _A_SECOND = timedelta(seconds=1)
 
@@ -31,20 +32,21 @@ def depth_after(turn: ActingTurn | None) -> int:
     return 0 if turn is None else turn.depth + 1
 
 
-def is_beyond(tx: Tx, *, session_id: int, lane_id: int, depth: int) -> bool:
-    """Say whether one more of this depth is more than a session takes. Session and lane are locked."""
+def is_beyond(tx: Tx, job_id: str, *, session_id: int, lane_id: int, depth: int) -> bool:
+    """Say whether one more of this depth is more than a session takes of a job. Session and lane are locked."""
     if depth == 0:
         return False
-    return depth > DEEPEST or caused_too_many(tx, session_id=session_id, lane_id=lane_id)
+    cause = Cause(kind="job", id=job_id)
+    return depth > DEEPEST or caused_too_many(tx, cause, session_id=session_id, lane_id=lane_id)
 
 
-def caused_too_many(tx: Tx, *, session_id: int, lane_id: int) -> bool:
-    """Say whether a locked session has had, or has waiting, all that turns may cause in it for now."""
-    return lanes.caused_since(tx, session_id, lane_id, tx.now() - CAUSED_WITHIN) >= MOST_CAUSED
+def caused_too_many(tx: Tx, cause: Cause, *, session_id: int, lane_id: int) -> bool:
+    """Say whether a locked session has had, or has waiting, all the turns that a job or hook may cause for now."""
+    return lanes.caused_since(tx, session_id, lane_id, cause, tx.now() - CAUSED_WITHIN) >= MOST_CAUSED
 
 
 def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | None) -> None:
-    """Disable a locked job that asked for more turns than its conversation takes, and say so once."""
+    """Disable a locked job that asked for more turns than its conversation takes of one, and say so once."""
     if not job.enabled or job.next_run_at is None:
         return
     rev = sessions.mark(tx, {home.id: 0})[home.id].rev

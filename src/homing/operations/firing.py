@@ -94,7 +94,8 @@ def fire(
 
 def _is_beyond(tx: Tx, firing: Firing, shared: Mapping[str, int]) -> bool:
     """Counted where its people are, also for a run that works apart."""
-    return is_beyond(tx, session_id=firing.job.session_id, lane_id=_home_lane(firing, shared), depth=firing.depth)
+    job, lane_id = firing.job, _home_lane(firing, shared)
+    return is_beyond(tx, job.id, session_id=job.session_id, lane_id=lane_id, depth=firing.depth)
 
 
 def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Session]) -> dict[str, int]:

@@ -32,6 +32,7 @@ from homing.operations.shapes.session_asks import (
 )
 from homing.store import inbounds, people, sessions
 from homing.store.inbounds import NewInbound
+from homing.store.lanes import Cause
 from homing.store.people import Hook
 
 
@@ -113,7 +114,8 @@ def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int)
             " Call it again then.",
             retry_after=(hook.paused_until - now).total_seconds(),
         )
-    if ask.depth and caused_too_many(tx, session_id=session.id, lane_id=lane_id):
+    cause = Cause(kind="hook", id=hook.id)
+    if ask.depth and caused_too_many(tx, cause, session_id=session.id, lane_id=lane_id):
         _pause(desk, hook, session, lane_id)
         return "note"
     if inbounds.from_hook(tx, hook.id, now - FROM_HOOK_WITHIN) < MOST_FROM_HOOK:

@@ -7,6 +7,7 @@ the look that tells what to lock.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -82,17 +83,28 @@ def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
     return {lane_id for (lane_id,) in _BUSY.rows(tx, lane_ids)}
 
 
-def caused_since(tx: Tx, session_id: int, lane_id: int, since: datetime) -> int:
-    """Count a session's turns that another turn caused: those opened since then, and those that wait to be."""
-    opened, waiting = t.turn.c, t.inbound.c
-    turns = sa.select(sa.func.count()).where(
-        opened.session_id == session_id, opened.opened_at > since, opened.depth > 0, opened.source != "person"
-    )
-    inbounds = sa.select(sa.func.count()).where(
-        waiting.lane_id == lane_id, waiting.line == "machines", waiting.state == "waiting",
-        waiting.session_id == session_id, waiting.depth > 0,
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """What keeps causing turns in a session: one of its jobs or hooks."""
+
+    kind: Literal["job", "hook"]
+    id: str
+
+
+def caused_since(tx: Tx, session_id: int, lane_id: int, cause: Cause, since: datetime) -> int:
+    """Count a session's turns of depth 1 or more that a job or hook caused: opened since then, or waiting to be."""
+    turn, inbound = t.turn.c, t.inbound.c
+    caused = (
+        inbound.session_id == session_id, inbound.line == "machines", inbound.depth > 0,
+        (inbound.job_id if cause.kind == "job" else inbound.hook_id) == cause.id,
     )  # fmt: skip
-    [(had, to_come)] = tx.rows(sa.select(turns.scalar_subquery(), inbounds.scalar_subquery()))
+    opened = (
+        sa.select(sa.func.count())
+        .select_from(t.turn.join(t.inbound, inbound.turn_id == turn.id))
+        .where(turn.session_id == session_id, turn.opened_at > since, turn.depth > 0, *caused)
+    )
+    waiting = sa.select(sa.func.count()).where(inbound.lane_id == lane_id, inbound.state == "waiting", *caused)
+    [(had, to_come)] = tx.rows(sa.select(opened.scalar_subquery(), waiting.scalar_subquery()))
     return int(had) + int(to_come)
 
 

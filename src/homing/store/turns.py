@@ -40,7 +40,9 @@ class NewTurn:
 
     @property
     def depth(self) -> int:
-        """As deep as the deepest of what it takes (rule 35)."""
+        """As deep as the deepest of what it takes; notes make no person's turn deeper (rule 35)."""
+        if self.head.inbound.source == "person":
+            return self.head.inbound.depth
         return max(inbound.depth for inbound in (self.head.inbound, *self.head.notes))
 
 

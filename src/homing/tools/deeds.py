@@ -121,7 +121,7 @@ def _run(call: Call) -> Done:
     run = run_job(call.desk, JobRef(job_id=call.job().id))
     job = get_job(call.desk, GetJob(job_id=run.job_id))
     if run.reason == "brake":
-        return Done(text=f"Not run: {disabled_words(LOOP)} Tell the user; nothing more runs here for some minutes.")
+        return Done(text=f"Not run: {disabled_words(LOOP)} Tell the user; it does not run for some minutes.")
     if run.state == "ok":
         how = "done"
     elif job.session == "isolated":

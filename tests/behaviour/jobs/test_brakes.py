@@ -168,15 +168,32 @@ async def test_an_open_turn_shows_its_depth(home: Home) -> None:
     await working
 
 
-async def test_a_turn_is_as_deep_as_the_deepest_of_what_it_takes_along(home: Home) -> None:
+def deep_note(home: Home, depth: int) -> None:
     session = home.ledger.session()
     note = NewInbound(
         session_id=session.id, lane_id=session.id, user_id=session.user_id, source="hook", text="psst", line="note",
-        depth=4,
+        depth=depth,
     )  # fmt: skip
     home.ledger.write(lambda tx: inbounds.enqueue(tx, [note]))
-    await home.say("hello")
+
+
+async def test_a_turn_is_as_deep_as_the_deepest_of_what_it_takes_along(home: Home) -> None:
+    call = open_hook(home)
+    deep_note(home, 4)
+    assert (await call()).status_code == 202
+    await settle(home)
     assert depths(home) == [4]
+
+
+async def test_a_deep_note_keeps_no_person_from_running_a_job(home: Home) -> None:
+    job = home.add("look", when="every 1 hour", name="watch")
+    home.model.when("please run", ask_tool(action="run", job_id=job.id), "It runs.")
+    deep_note(home, 8)
+    await home.say("please run it")
+    assert told(home).startswith("Running")
+    await settle(home)
+    assert depths(home) == [0, 1]
+    assert home.ends(job.id) == [("ok", None)]
 
 
 # What a turn that no person opened may not do.
@@ -313,7 +330,7 @@ async def test_more_than_thirty_reports_in_ten_minutes_disable_their_job_with_on
     found = home.job(job.id)
     assert (found.enabled, found.disabled_by, found.disabled_reason) == (False, "engine", "loop")
     [note] = notes(home)
-    assert note.startswith('I paused the automation "digger". This conversation had more than 30 turns')
+    assert note.startswith('I paused the automation "digger". It asked for more than 30 turns')
     assert depths(home) == [1] * 30
     # What the last one found is there all the same.
     assert [m.text for m in home.shown() if m.kind == "report" and m.role == "user"] == ["Found something."] * 31
@@ -325,12 +342,40 @@ async def test_more_than_thirty_reports_in_ten_minutes_disable_their_job_with_on
     assert len(depths(home)) == 31
 
 
+async def test_several_jobs_that_report_once_a_minute_are_never_stopped(home: Home) -> None:
+    home.model.when("came due", "Found something.")
+    jobs = [home.add(f"DIG {n}", when="every 1 minute", session="isolated") for n in range(4)]
+    for _ in range(9):
+        home.pass_time(minutes=1)
+        await settle(home)
+    assert len(depths(home)) > 30
+    assert all(home.job(job.id).enabled for job in jobs)
+    assert notes(home) == []
+
+
+async def test_calls_of_a_hook_stop_neither_a_job_nor_another_hook(home: Home) -> None:
+    home.model.when("came due", "Found something.")
+    job = home.add("DIG", when="every 3 minutes", session="isolated")
+    call, other = open_hook(home), open_hook(home)
+    for _ in range(2):
+        for _ in range(15):
+            assert (await call(depth="1")).status_code == 202
+        await settle(home)
+        home.pass_time(minutes=1, seconds=1)
+    home.pass_time(minutes=1)
+    await settle(home)
+    assert (await other(depth="1")).status_code == 202
+    await settle(home)
+    assert depths(home) == [1] * 32
+    assert (home.job(job.id).enabled, notes(home)) == (True, [])
+
+
 async def test_a_run_beyond_the_brake_is_skipped_and_why_says_so(home: Home) -> None:
     job = home.add("look", when="every 1 hour", name="watch")
     home.model.when("please run", ask_tool(action="run", job_id=job.id), "It runs.")
-    caused(home, 30)
+    caused(home, 30, job.id)
     await home.say("please run it")
-    assert told(home).startswith("Not run: This conversation had more than 30 turns")
+    assert told(home).startswith("Not run: It asked for more than 30 turns")
     assert home.ends(job.id) == [("skipped", "brake")]
     assert (home.job(job.id).disabled_reason, len(notes(home))) == ("loop", 1)
     assert "was stopped by a brake" in home.ask(why_job, WhyJob(job_id=job.id)).answer
@@ -351,14 +396,14 @@ async def test_reminders_and_runs_apart_are_stopped_too(home: Home) -> None:
         home.add("PING", when="every 1 hour", payload={"kind": "system_event"}),
     ]
     home.model.when("please run", [ask_tool(action="run", job_id=job.id) for job in jobs], "They run.")
-    caused(home, 30)
+    caused(home, 30, *(job.id for job in jobs))
     await home.say("please run them")
     assert [home.ends(job.id) for job in jobs] == [[("skipped", "brake")]] * 3
     assert not [m for m in home.shown() if m.kind == "reminder"]
 
 
-def caused(home: Home, count: int) -> None:
-    """Let a session have had so many turns that other turns caused."""
+def caused(home: Home, count: int, *job_ids: str) -> None:
+    """Let so many turns of depth 1 wait in a session for each of these jobs."""
     home.ledger.say("hello")
     session = home.ledger.session()
 
@@ -366,9 +411,10 @@ def caused(home: Home, count: int) -> None:
         inbounds.withdraw_all(tx, session.id)
         waiting = [
             NewInbound(
-                session_id=session.id, lane_id=session.id, user_id=session.user_id, source="hook", text=str(n),
-                line="machines", depth=1,
+                session_id=session.id, lane_id=session.id, user_id=session.user_id, source="system",
+                text=str(n), line="machines", depth=1, job_id=job_id,
             )
+            for job_id in job_ids
             for n in range(count)
         ]  # fmt: skip
         inbounds.enqueue(tx, waiting)
@@ -471,7 +517,7 @@ async def test_a_disabled_job_stays_as_its_person_left_it(home: Home) -> None:
     job = home.add("look", when="every 1 hour", name="watch")
     home.ask(disable_job, DisableJob(job_id=job.id, reason="holidays"))
     home.model.when("please run", ask_tool(action="run", job_id=job.id), "It runs.")
-    caused(home, 30)
+    caused(home, 30, job.id)
     await home.say("please run it")
     assert (home.job(job.id).disabled_reason, notes(home)) == ("holidays", [])
 
