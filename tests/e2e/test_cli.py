@@ -118,6 +118,19 @@ def wait_for_run(home: Path, job_id: str) -> dict[str, Any]:
     raise AssertionError("It did not run.")
 
 
+def test_up_warns_of_admin_tokens_that_an_older_homing_left(home: Path, started: Any) -> None:
+    homing(home, "db", "upgrade")
+    with sqlite3.connect(home / "homing.db") as database:
+        database.execute(
+            "insert into token (id, user_id, role, kind, hash, created_at, approve)"
+            " values ('tok_aaaaaaaaaa', 'default', 'admin', 'token', 'x', 1750000000000000, 0)"
+        )
+    database.close()
+    server, _ = up(started, home)
+    assert "  Warning    1 admin token without a name is left from earlier starts" in server.said
+    assert "`homing tokens revoke ID`" in server.said
+
+
 def test_up_warns_of_a_model_that_cannot_be_used_and_starts_all_the_same(home: Path, started: Any) -> None:
     server, _ = up(started, home, HOMING_MODEL="nonsense")
     assert "  Warning    There is no model nonsense. A model is named provider:model" in server.said

@@ -90,6 +90,15 @@ def _source(settings: Settings) -> str:
     return FROM_ENVIRONMENT if settings.token else f"token file on {socket.gethostname()}"
 
 
+UNMARKED_FIX = "See `homing tokens list`, and end those you do not use with `homing tokens revoke ID`."
+
+
+def unmarked_words(count: int) -> str:
+    """Say that an earlier Homing left admin tokens that still work."""
+    tokens = "1 admin token without a name is" if count == 1 else f"{count} admin tokens without a name are"
+    return f"{tokens} left from earlier starts, and still valid."
+
+
 def need_postgres(settings: Settings, command: str) -> None:
     """SQLite has one engine process; splitting doors from engine needs a database that several may share."""
     if settings.database_url.startswith("sqlite"):

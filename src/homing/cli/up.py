@@ -165,11 +165,12 @@ def _link(homing: "Homing", base: str) -> str | None:
 
 
 async def _greet(homing: "Homing", base: str, link: str | None) -> None:
+    from homing.cli.house import UNMARKED_FIX, unmarked_words
     from homing.cli.look import away, moment, now
-    from homing.store import jobs
+    from homing.store import jobs, people
 
     house, zone = homing.house, homing.settings.timezone
-    wake = await homing.store.read(jobs.next_wake)
+    wake, unmarked = await homing.store.read(lambda tx: (jobs.next_wake(tx), people.count_unmarked_admins(tx)))
     if wake is None:
         upcoming = "nothing is scheduled"
     else:
@@ -186,6 +187,8 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
     _say(f"  Model      {house.model}: {house.model_why}")
     _warn_of_model(homing)
     _say(f"  Database   {_database(homing.settings)}")
+    if unmarked:
+        _say(f"  Warning    {unmarked_words(unmarked)} {UNMARKED_FIX}")
     _say(f"  Time zone  {zone}")
     _say(f"  Next wake  {upcoming}")
     _say("")

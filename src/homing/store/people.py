@@ -234,6 +234,21 @@ def owner_token(tx: Tx, home: str) -> Token | None:
     return _token_of(rows[0]) if rows else None
 
 
+def count_unmarked_admins(tx: Tx) -> int:
+    """Count the owner's living admin tokens that no home has, that have no name and that no token made.
+
+    Starts of 0.1.0 left them, one for each HOMING_TOKEN; nobody knows whether another home still uses one.
+    """
+    c = t.token.c
+    [(count,)] = tx.rows(
+        sa.select(sa.func.count()).where(
+            c.user_id == OWNER, c.role == "admin", c.kind == "token", c.owner.is_(None), c.name.is_(None),
+            c.made_from.is_(None), c.revoked_at.is_(None), sa.or_(c.expires_at.is_(None), c.expires_at > tx.now()),
+        )
+    )  # fmt: skip
+    return count
+
+
 @dataclass(frozen=True, kw_only=True)
 class UserTokens:
     """A user, and what is known of their living tokens."""

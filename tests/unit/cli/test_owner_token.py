@@ -83,6 +83,23 @@ def test_a_token_of_an_older_homing_goes_on_and_becomes_the_owners(homing: Homin
         assert sorted(token["owner"] for token in listed) == [False, True]
 
 
+def test_admin_tokens_that_an_older_homing_left_are_named_by_doctor_until_they_are_revoked(
+    homing: Homing, home: Path
+) -> None:
+    (home / "token").write_text("hom_of_today\n")
+    house = open_house(load())
+    give: dict[str, Any] = {"user_id": "default", "role": "admin", "kind": "token", "expires_at": None}
+    left = house.store.write_now(lambda tx: people.add_token(tx, secret="hom_of_an_earlier_start", **give))
+    house.store.engine.dispose()
+    with own_server(load()):
+        [found] = [finding for finding in homing("doctor", "--json").objects if finding["what"] == "Tokens"]
+        assert found["state"] == "note"
+        assert "1 admin token without a name" in found["said"]
+        assert "homing tokens revoke" in found["fix"]
+        assert homing("tokens", "revoke", left.id).code == 0
+        assert "Tokens" not in [finding["what"] for finding in homing("doctor", "--json").objects]
+
+
 def test_a_revoked_token_of_the_owner_stays_refused_and_says_what_to_do(homing: Homing, home: Path) -> None:
     with own_server(load()) as url:
         [token] = homing("tokens", "list", "--json").objects

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
 from homing.cli.home import sqlite_file
+from homing.cli.house import UNMARKED_FIX, unmarked_words
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
 from homing.settings import Settings
-from homing.store import Store, files, schema, upkeep
+from homing.store import Store, files, people, schema, upkeep
 from homing.store.upkeep import Worker
 
 _APART = timedelta(seconds=2)
@@ -38,9 +39,12 @@ def _look(store: Store, settings: Settings) -> list[Finding]:
         return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
     if version != newest:
         return [ok("Database", f"{name} answers"), _migrations(version, newest)]
-    now, beats = store.write_now(lambda tx: (tx.now(), upkeep.workers(tx, _ALIVE)))
+    now, beats, unmarked = store.write_now(
+        lambda tx: (tx.now(), upkeep.workers(tx, _ALIVE), people.count_unmarked_admins(tx))
+    )
     found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
-    return [*found, _engine(beats, settings), *_notes(beats)]
+    tokens = [noted("Tokens", unmarked_words(unmarked), UNMARKED_FIX)] if unmarked else []
+    return [*found, *tokens, _engine(beats, settings), *_notes(beats)]
 
 
 def _notes(beats: list[Worker]) -> list[Finding]:
