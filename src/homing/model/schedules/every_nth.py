@@ -59,11 +59,12 @@ class EveryNth:
     def _index(self, day: date) -> int:
         # How many matching days, or weeks that have one, lie between the first and this one.
         expression, first = self.expression, self.first
-        if self._weekly and (expression.every_week or expression.every_day):
+        every_day = expression.every_day and len(expression.months) == 12
+        if self._weekly and (expression.every_week or every_day):
             return (_monday(day) - _monday(first)).days // 7
         if self._weekly:
             return len({_monday(found) for found in expression.dates(first, day)}) - 1
-        if expression.every_day:
+        if every_day:
             return (day - first).days
         return expression.days_between(_midnight(first), _midnight(day))
 

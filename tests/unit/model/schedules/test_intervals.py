@@ -96,6 +96,15 @@ TIMES = st.sampled_from(["0 9", "30 2", "15,45 1-3", "*/30 *", "0 */6"])
 ZONES = st.sampled_from(["UTC", "Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Pacific/Apia"])
 
 
+def test_days_of_some_months_are_counted_across_the_months_between():
+    """28 days of February, then June: every third of them is 1 February and 3 June, not 1 June."""
+    nth = Cron(cron="0 9 * 2,6 *", tz="UTC", interval=3, anchor=datetime(2026, 1, 1, tzinfo=UTC))
+    assert forward(nth, datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 6, 5, tzinfo=UTC)) == [
+        datetime(2026, 2, 28, 9, tzinfo=UTC),
+        datetime(2026, 6, 3, 9, tzinfo=UTC),
+    ]
+
+
 @settings(max_examples=250, deadline=None, database=None)
 @given(TIMES, DAYS, WEEKDAYS, st.integers(2, 8), ZONES, st.integers(0, 900), st.data())
 def test_every_nth_day_or_week_is_that_of_a_naive_count(
