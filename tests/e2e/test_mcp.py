@@ -38,8 +38,8 @@ async def homing_up(env: dict[str, str]) -> AsyncGenerator[str]:
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):
-            link = await anext(line.decode().split()[-1] async for line in process.stdout if b"/sign-in#" in line)
-        yield link.partition("/sign-in")[0]
+            address = await anext(line.decode().split()[-1] async for line in process.stdout if b"  Open " in line)
+        yield address
     finally:
         process.terminate()
         # Read on: what it says at the end must not stop it.

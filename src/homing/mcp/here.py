@@ -8,7 +8,7 @@ import structlog
 from mcp_types import CallToolResult, Tool
 
 from homing.mcp.offers import OPERATION, SCHEDULE, SendAndWait, ask_of, offered
-from homing.mcp.results import failed, refused, said, shown
+from homing.mcp.results import NOT_READY, failed, refused, said, shown
 from homing.model.bounds import check_bounds, nearest
 from homing.model.errors import NotFound, NotReady, Refused
 from homing.model.people import Caller
@@ -20,9 +20,6 @@ from homing.store import Store, Tx
 from homing.tools.schedule_task import schedule_task
 
 log = structlog.get_logger(__name__)
-
-NOT_READY = "Homing cannot serve right now. Try again in a moment; its log, or `homing doctor`, says why."
-"""Why, and where the database is, is for the log: a model may tell it to anybody."""
 
 Closed = Callable[[Caller, str, float], Awaitable[Answer | None]]
 """Wait until the turn that took an inbound closes, at most so many seconds."""

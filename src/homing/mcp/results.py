@@ -7,6 +7,9 @@ from mcp_types import CallToolResult, TextContent
 
 from homing.model.errors import Invalid, Refused
 
+NOT_READY = "Homing cannot serve right now. Try again in a moment; its log, or `homing doctor`, says why."
+"""Why, and where the database is, is for the log: a model may tell it to anybody."""
+
 
 def said(text: str) -> CallToolResult:
     """Answer in plain words."""

@@ -11,8 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, Tool
 
 from homing.mcp.doorway import Doorway, make_server
-from homing.mcp.here import NOT_READY
-from homing.mcp.results import beside, failed
+from homing.mcp.results import NOT_READY, beside, failed
 from homing.mcp.there import TIMEOUT, Address, There
 from homing.model.clock import NOTHING_FIRES
 from homing.model.errors import NotReady, Refused

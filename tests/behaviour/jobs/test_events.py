@@ -140,7 +140,7 @@ async def test_outside_the_active_hours_the_heartbeat_waits(make_home: MakeHome)
 async def test_a_heartbeat_may_say_that_there_is_nothing_and_may_not_schedule(make_home: MakeHome) -> None:
     home = make_home(heartbeat_minutes=30)
     home.model.when(
-        "Look at what was laid into",
+        "Look at what was added to",
         tool_call("schedule_task", {"action": "add", "when": "in 5 minutes", "message": "again"}),
         tool_call("nothing_to_report", {"note": "only a door"}),
         "",
@@ -160,7 +160,7 @@ async def test_what_was_laid_in_stays_part_of_the_conversation_although_there_wa
     make_home: MakeHome,
 ) -> None:
     home = make_home(heartbeat_minutes=30)
-    home.model.when("Look at what was laid into", tool_call("nothing_to_report"), "")
+    home.model.when("Look at what was added to", tool_call("nothing_to_report"), "")
     add_event(home, wake="next_heartbeat")
     home.pass_time(hours=1, seconds=1)
     await home.settle()
