@@ -24,7 +24,7 @@ from sqlalchemy import event, exc
 from homing.agent.journal import Tool, ToolCall
 from homing.cli.doors import make_doors
 from homing.cli.home import make_home, only_engine, sqlite_file
-from homing.cli.house import open_house
+from homing.cli.house import admit_owner, open_house
 from homing.cli.logs import set_up_logs
 from homing.cli.serving import bind, on_signals, serving, until
 from homing.engine.keeper import Keeper
@@ -103,6 +103,7 @@ async def _up(settings: Settings, panel: Panel, deeds: Path, listening: Any) -> 
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     homing, engine = wire_sick(settings, panel, deeds)
+    admit_owner(homing)
     async with serving(make_doors(homing), listening) as server, running(homing, engine):
         await until(told, server)
     await homing.store.close()
