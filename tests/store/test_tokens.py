@@ -66,7 +66,7 @@ def test_of_the_tokens_of_an_old_database_only_the_one_in_use_becomes_the_owners
 
 
 def test_no_child_outlives_a_parent_that_is_revoked_while_it_is_made(database: str, house: House) -> None:
-    """Whoever comes second sees the other: the revocation finds the child, or the child is refused."""
+    """The second one sees the first: the revocation finds the child, or the child is refused."""
     with many_stores(database, 4) as stores:
         for n in range(10):
             parent = do(stores[0], people.add_token, **ADMIN, secret=f"parent {n}")

@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 
 def indented(text: str) -> str:
-    """Indent every line but the first, so that none inside can pass for a line of ours."""
+    """Indent every line but the first, so that none inside can pass for one of our own lines."""
     return "\n  ".join(text.splitlines())
 
 

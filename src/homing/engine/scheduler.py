@@ -300,7 +300,7 @@ class Scheduler:
         """Tick, unless the clock was set: then say by how much."""
         leap = self._watch.leapt(tx.now(), self._clock.monotonic())
         if _is_leap(leap):
-            # One that is still owed is added: set back and right again is no leap.
+            # One that is still owed is added: set back and right again is not a leap.
             self._leap += leap
         if _is_leap(self._leap):
             return self._leap

@@ -40,7 +40,7 @@ def add_memory(desk: Desk, ask: AddMemory, *, source: str | None = None) -> Memo
             sender_id=turn.sender_id if turn else None,
             text=text,
             source=source or (turn.outside if turn else None),
-            # An agent may repeat what it read, in a turn of ours or as an MCP client.
+            # An agent may repeat what it read, in one of our turns or as an MCP client.
             by_person=turn is None and desk.caller.door != "mcp",
         )
     )

@@ -383,7 +383,7 @@ async def test_a_run_beyond_the_brake_is_skipped_and_why_says_so(home: Home) -> 
     await home.say("please run it again")
     assert home.ends(job.id) == [("skipped", "brake")] * 2
     assert len(notes(home)) == 1
-    # A person's own hand is no machine.
+    # A person who acts is not a machine.
     home.pass_time(seconds=1)
     home.ask(run_job, JobRef(job_id=job.id))
     assert home.runs(job.id)[-1].state == "queued"

@@ -76,7 +76,7 @@ async def test_neither_a_code_nor_a_cookie_is_a_token(site: Site) -> None:
 
 
 async def test_a_cookie_without_the_pages_key_opens_nothing(site: Site) -> None:
-    """Browsers send it to every port of the host: whoever serves another one has it."""
+    """Browsers send it to every port of the host, so any server on another port has it."""
     give_token(site.world, OWNER, "admin", "cookie-of-0.1.0", kind="cookie")
     browser = site.nobody
     await sign_in(browser, {"token": OWNER_TOKEN})
