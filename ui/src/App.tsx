@@ -12,8 +12,17 @@ import { useKeyboard } from "./keyboard";
 import { Blank, Loading } from "./parts/Blank";
 import { Net } from "./parts/Net";
 import { TipProvider } from "./parts/Tip";
-import { Toasts, complain } from "./parts/toasts";
-import { AutomationPage, AutomationsPage, DeliveriesPage, EditPage, RunPage, SettingsPage, WeekPage, fetchRooms } from "./rooms";
+import { complain, Toasts } from "./parts/toasts";
+import {
+  AutomationPage,
+  AutomationsPage,
+  DeliveriesPage,
+  EditPage,
+  fetchRooms,
+  RunPage,
+  SettingsPage,
+  WeekPage,
+} from "./rooms";
 import { Link, navigate, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
 import { browserZone } from "./time/format";

@@ -42,7 +42,12 @@ export function Frame({ children }: { children: ReactNode }) {
       </aside>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <LineBar />
-        <main ref={main} id="main" tabIndex={-1} className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none"
+        >
           {children}
         </main>
       </div>
@@ -57,7 +62,10 @@ export function Frame({ children }: { children: ReactNode }) {
 function Places({ side = false }: { side?: boolean }) {
   const room = usePath().split("/")[1] ?? "";
   const status = useStatus().data;
-  const attention: Record<string, number> = { "/automations": status?.jobs.attention ?? 0, "/deliveries": status?.deliveries.dead ?? 0 };
+  const attention: Record<string, number> = {
+    "/automations": status?.jobs.attention ?? 0,
+    "/deliveries": status?.deliveries.dead ?? 0,
+  };
   return places.map(({ to, name, icon, rooms }) => {
     const here = rooms.includes(room);
     const count = attention[to] ?? 0;
@@ -102,7 +110,13 @@ function ServerClock() {
   if (!zone) return <span />;
   return (
     <span aria-label="The server's clock">
-      {new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(now)} <span className="zone">{zone}</span>
+      {new Intl.DateTimeFormat("en-GB", {
+        timeZone: zone,
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit",
+      }).format(now)}{" "}
+      <span className="zone">{zone}</span>
     </span>
   );
 }
@@ -115,9 +129,21 @@ function LineBar() {
   if (since.line !== line) setSince({ line, at: performance.now() });
   if (line === "live" || performance.now() - since.at < 1200) return null;
   return (
-    <div role="status" className="flex items-center justify-center gap-2 bg-wait-tint px-4 py-1 text-[0.87rem] text-wait">
+    <div
+      role="status"
+      className="flex items-center justify-center gap-2 bg-wait-tint px-4 py-1 text-[0.87rem] text-wait"
+    >
       <svg viewBox="0 0 12 12" width="11" height="11" aria-hidden="true">
-        <circle className="turning" cx="6" cy="6" r="4.500" fill="none" stroke="currentColor" strokeWidth="1.600" strokeDasharray="18 10" />
+        <circle
+          className="turning"
+          cx="6"
+          cy="6"
+          r="4.500"
+          fill="none"
+          stroke="currentColor"
+          strokeWidth="1.600"
+          strokeDasharray="18 10"
+        />
       </svg>
       {line === "lost" ? "The server is out of reach. Reconnecting; nothing is lost." : "Connecting to the server."}
     </div>

@@ -76,8 +76,8 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
   return (
     <form onSubmit={(event) => void submit(event)} className="flex w-full flex-col gap-3">
       <p className="text-mute">
-        Run <code className="rounded bg-hover px-1.5 py-0.5 font-mono text-[0.9em] text-ink">homing open</code> on the machine where Homing runs: it gives a fresh link that signs
-        you in. Or enter a token.
+        Run <code className="rounded bg-hover px-1.5 py-0.5 font-mono text-[0.9em] text-ink">homing open</code> on the
+        machine where Homing runs: it gives a fresh link that signs you in. Or enter a token.
       </p>
       <label className="mt-2 flex flex-col gap-1">
         <span className="text-[0.87rem] font-semibold">Token</span>

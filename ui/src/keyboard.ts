@@ -36,7 +36,8 @@ export const useShortcutsShown = () =>
     () => sheetOpen,
   );
 
-const isTyping = (target: EventTarget | null) => target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 const GO_MS = 1200;
 
@@ -45,7 +46,8 @@ export function useKeyboard() {
     let goUntil = 0;
 
     function onKey(event: KeyboardEvent) {
-      if (event.key === "Escape" && isTyping(event.target) && !event.isComposing) return (event.target as HTMLElement).blur();
+      if (event.key === "Escape" && isTyping(event.target) && !event.isComposing)
+        return (event.target as HTMLElement).blur();
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
       const going = performance.now() < goUntil;
@@ -55,7 +57,8 @@ export function useKeyboard() {
       else if (event.key === "?") act(event, () => showShortcuts(true));
       else if (event.key === "/") act(event, () => focusOn("[data-search]"));
       else if (event.key === "i") act(event, () => focusOn("[data-composer]"));
-      else if (event.key === "n") act(event, () => navigate(location.pathname.startsWith("/automations") ? "/automations/new" : "/chat"));
+      else if (event.key === "n")
+        act(event, () => navigate(location.pathname.startsWith("/automations") ? "/automations/new" : "/chat"));
     }
 
     document.addEventListener("keydown", onKey);
@@ -70,6 +73,8 @@ function act(event: KeyboardEvent, deed: () => void) {
 
 /** The page's own search wins over the one at the side. */
 function focusOn(selector: string) {
-  const found = [...document.querySelectorAll<HTMLElement>(selector)].filter((element) => element.offsetParent !== null);
+  const found = [...document.querySelectorAll<HTMLElement>(selector)].filter(
+    (element) => element.offsetParent !== null,
+  );
   (found.find((element) => element.closest("main")) ?? found[0])?.focus();
 }

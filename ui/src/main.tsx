@@ -1,8 +1,8 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Refusal } from "./api/client";
 import { App } from "./App";
+import { Refusal } from "./api/client";
 import "./styles.css";
 
 // The stream keeps what is shown fresh, so nothing is asked again by the clock or by a focus.

@@ -34,10 +34,11 @@ async function later<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-const answers = () => fetch("/healthz", { cache: "no-store" }).then(
-  (response) => response.ok,
-  () => false,
-);
+const answers = () =>
+  fetch("/healthz", { cache: "no-store" }).then(
+    (response) => response.ok,
+    () => false,
+  );
 
 /** The server was upgraded under an open tab: the parts this page knows are gone, and a new page knows better. */
 function reloadOnce() {

@@ -23,7 +23,12 @@ export function placeSession(client: QueryClient, session: Session) {
   const gone = session.deleted_at !== null;
   if (gone) ask(client, keys.session(session.key), 0);
   else client.setQueryData(keys.session(session.key), session);
-  const present = inPages<Session>(client, keys.sessions, (old) => old.key === session.key, () => (gone ? null : session));
+  const present = inPages<Session>(
+    client,
+    keys.sessions,
+    (old) => old.key === session.key,
+    () => (gone ? null : session),
+  );
   if (!gone && present) byActivity(client);
   if (!gone && !present) ask(client, keys.sessions);
 }
@@ -45,14 +50,20 @@ export function placeMessage(client: QueryClient, message: Message) {
   // The answer on its way may have been read before this message was written.
   if (client.getQueryState(key)?.fetchStatus === "fetching") ask(client, key);
   // A window that does not reach the end gets it when one reads on; only a change of what it shows goes in.
-  client.setQueryData<Transcript>(key, (data) => (!data || (data.newer && message.seq > (data.items.at(-1)?.seq ?? 0)) ? data : endOf({ ...data, items: merge(data.items, [message]) }, 2 * MOST)));
+  client.setQueryData<Transcript>(key, (data) =>
+    !data || (data.newer && message.seq > (data.items.at(-1)?.seq ?? 0))
+      ? data
+      : endOf({ ...data, items: merge(data.items, [message]) }, 2 * MOST),
+  );
 }
 
 /** However long a conversation is, the page holds about so many of its messages. */
 export const MOST = 300;
 
-export const beginOf = (data: Transcript, most = MOST): Transcript => (data.items.length <= most ? data : { ...data, items: data.items.slice(0, most), newer: true });
-export const endOf = (data: Transcript, most = MOST): Transcript => (data.items.length <= most ? data : { ...data, items: data.items.slice(-most), older: true });
+export const beginOf = (data: Transcript, most = MOST): Transcript =>
+  data.items.length <= most ? data : { ...data, items: data.items.slice(0, most), newer: true };
+export const endOf = (data: Transcript, most = MOST): Transcript =>
+  data.items.length <= most ? data : { ...data, items: data.items.slice(-most), older: true };
 
 /** Both lists in seq order, each seq once, the newer copy kept. */
 export function merge(have: Message[], more: Message[]): Message[] {
@@ -66,7 +77,9 @@ export function merge(have: Message[], more: Message[]): Message[] {
 
 export function placeJob(client: QueryClient, job: Job) {
   const gone = job.removed_at !== null;
-  client.setQueryData<Job>(keys.job(job.id), (old) => (old || !gone ? { ...job, recent: job.recent ?? old?.recent } : old));
+  client.setQueryData<Job>(keys.job(job.id), (old) =>
+    old || !gone ? { ...job, recent: job.recent ?? old?.recent } : old,
+  );
   let moved = false;
   const present = inPages<Job>(
     client,
@@ -91,7 +104,12 @@ export function placeRun(client: QueryClient, run: Run) {
   client.setQueryData<Run>(keys.run(run.id), (old) => old && { ...old, ...run });
   const finished = !["queued", "running"].includes(run.state);
   if (finished) ask(client, keys.run(run.id));
-  const present = inPages<Run>(client, keys.runs, (old) => old.id === run.id, (old) => ({ ...old, ...run }));
+  const present = inPages<Run>(
+    client,
+    keys.runs,
+    (old) => old.id === run.id,
+    (old) => ({ ...old, ...run }),
+  );
   if (!present) ask(client, keys.runs, 1000);
   const recent = { id: run.id, scheduled_for: run.scheduled_for, state: run.state, reason: run.reason };
   inPages<Job>(
@@ -105,11 +123,18 @@ export function placeRun(client: QueryClient, run: Run) {
 }
 
 export function placeDelivery(client: QueryClient, delivery: Delivery) {
-  const present = inPages<Delivery>(client, keys.deliveries, (old) => old.id === delivery.id, (old) => ({ ...old, ...delivery }));
+  const present = inPages<Delivery>(
+    client,
+    keys.deliveries,
+    (old) => old.id === delivery.id,
+    (old) => ({ ...old, ...delivery }),
+  );
   if (!present) ask(client, keys.deliveries);
   client.setQueryData<Transcript>(keys.messages(delivery.session_key), (data) => {
     if (!data) return data;
-    const items = data.items.map((message) => (message.seq === delivery.seq ? withDelivery(message, delivery) : message));
+    const items = data.items.map((message) =>
+      message.seq === delivery.seq ? withDelivery(message, delivery) : message,
+    );
     return { ...data, items };
   });
   ask(client, keys.status, 1000);
@@ -121,7 +146,12 @@ function withDelivery(message: Message, { id, address, state, attempts, error }:
 }
 
 /** Change the matching item in every loaded list of that kind; null takes it out. Says whether there was one. */
-function inPages<T>(client: QueryClient, key: readonly string[], match: (item: T) => boolean, change: (item: T) => T | null): boolean {
+function inPages<T>(
+  client: QueryClient,
+  key: readonly string[],
+  match: (item: T) => boolean,
+  change: (item: T) => T | null,
+): boolean {
   let found = false;
   client.setQueriesData<Pages<T>>({ queryKey: key }, (data) => {
     if (!data?.pages.some((page) => page.items.some(match))) return data;
@@ -148,7 +178,11 @@ export function ask(client: QueryClient, key: readonly string[], afterMs = 250) 
     asked.delete(name);
     void client.invalidateQueries({ queryKey: key, predicate: (query) => !isDeep(query.state.data) });
     // Somebody far down in a list reads; it is read anew when it is opened again.
-    void client.invalidateQueries({ queryKey: key, predicate: (query) => isDeep(query.state.data), refetchType: "none" });
+    void client.invalidateQueries({
+      queryKey: key,
+      predicate: (query) => isDeep(query.state.data),
+      refetchType: "none",
+    });
   }, afterMs);
   asked.set(name, timer);
 }

@@ -1,7 +1,7 @@
 // One typed client for the whole page. Everything the server refuses arrives as a `Refusal`, with its sentence.
 import createClient from "openapi-fetch";
-import type { paths } from "./schema";
 import { KEY, keyOf } from "./key";
+import type { paths } from "./schema";
 import type { FieldError, Problem } from "./types";
 
 export class Refusal extends Error {
@@ -46,7 +46,8 @@ api.use({
   onRequest({ request }) {
     const key = keyOf();
     if (key) request.headers.set(KEY, key);
-    if (request.method === "POST" && !request.headers.has("Idempotency-Key")) request.headers.set("Idempotency-Key", randomKey());
+    if (request.method === "POST" && !request.headers.has("Idempotency-Key"))
+      request.headers.set("Idempotency-Key", randomKey());
     return request;
   },
   onError() {
@@ -65,13 +66,25 @@ export async function answer<T>(call: Promise<{ data?: T; error?: unknown; respo
 function asProblem(error: unknown, response: Response): Problem {
   if (error && typeof error === "object" && "code" in error) return { ...(error as Problem), status: response.status };
   const gateway = response.status === 502 || response.status === 503 || response.status === 504;
-  const detail = gateway ? "The server is not ready yet. Try again in a moment." : `The server answered ${response.status} without saying why.`;
-  return { type: "about:blank", code: gateway ? "not_ready" : "internal", title: response.statusText, status: response.status, detail, errors: [], request_id: response.headers.get("X-Request-Id") ?? "" };
+  const detail = gateway
+    ? "The server is not ready yet. Try again in a moment."
+    : `The server answered ${response.status} without saying why.`;
+  return {
+    type: "about:blank",
+    code: gateway ? "not_ready" : "internal",
+    title: response.statusText,
+    status: response.status,
+    detail,
+    errors: [],
+    request_id: response.headers.get("X-Request-Id") ?? "",
+  };
 }
 
 /** Random, and also there on plain http in a home network, where crypto.randomUUID is not. */
 export function randomKey(bytes = 16): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
 }
 
 export function sentenceOf(error: unknown): string {

@@ -9,7 +9,11 @@ export class NoStream extends Error {
 }
 
 /** Hear a stream until it ends or is aborted. Comments, ids and retry times are passed over. */
-export async function hear(path: string, signal: AbortSignal, heard: (event: string, data: string) => void): Promise<void> {
+export async function hear(
+  path: string,
+  signal: AbortSignal,
+  heard: (event: string, data: string) => void,
+): Promise<void> {
   const headers = { Accept: "text/event-stream", [KEY]: keyOf() ?? "" };
   const response = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
   if (!response.ok || !response.body) throw new NoStream(response.status);
@@ -22,7 +26,8 @@ export async function hear(path: string, signal: AbortSignal, heard: (event: str
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const lines = block.split("\n");
-      const of = (field: string) => lines.filter((line) => line.startsWith(field)).map((line) => line.slice(field.length).replace(/^ /, ""));
+      const of = (field: string) =>
+        lines.filter((line) => line.startsWith(field)).map((line) => line.slice(field.length).replace(/^ /, ""));
       const data = of("data:");
       if (data.length === 0) continue;
       try {

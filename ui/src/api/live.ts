@@ -4,11 +4,17 @@ import { useSyncExternalStore } from "react";
 import { setServerTime } from "../time/clock";
 import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
 import { tellSignedOut } from "./client";
-import { NoStream, hear } from "./events";
+import { hear, NoStream } from "./events";
 import type { Delivery, Job, Message, Run, Session } from "./types";
 
 export type Line = "connecting" | "live" | "lost";
-export type LiveStep = { n: number; kind: "model" | "tool"; name: string; state: "started" | "finished"; duration_ms: number | null };
+export type LiveStep = {
+  n: number;
+  kind: "model" | "tool";
+  name: string;
+  state: "started" | "finished";
+  duration_ms: number | null;
+};
 export type LiveTurn = { turnId: string; attempt: number; text: string; steps: LiveStep[] };
 
 type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
@@ -142,7 +148,8 @@ export function connect(client: QueryClient): () => void {
     turns.clear();
     setLine("live");
     for (const greet of [...greetings]) greet();
-    if (!hello.resumed) void client.invalidateQueries({ predicate: (query) => !greeted ? query.state.data !== undefined : true });
+    if (!hello.resumed)
+      void client.invalidateQueries({ predicate: (query) => (!greeted ? query.state.data !== undefined : true) });
     greeted = true;
   });
   on<Message>("message", (message) => onMessage(client, message));

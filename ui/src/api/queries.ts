@@ -1,7 +1,14 @@
 // What the pages ask for, with the keys under which the stream finds it again.
-import { type QueryClient, infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { MOST, type Transcript, ask, beginOf, endOf, keys, merge } from "./cache";
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { titleOf } from "../parts/words";
+import { ask, beginOf, endOf, keys, MOST, merge, type Transcript } from "./cache";
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
@@ -15,7 +22,7 @@ export function useMyZone(): string {
   return me?.timezone ?? status?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-const next = <T,>(page: Page<T>) => page.next_cursor ?? undefined;
+const next = <T>(page: Page<T>) => page.next_cursor ?? undefined;
 const first = undefined as string | undefined;
 
 const sessionsOf = (q: string) =>
@@ -28,11 +35,15 @@ const sessionsOf = (q: string) =>
 
 export const useSessions = (q: string) => useInfiniteQuery({ ...sessionsOf(q), placeholderData: keepPreviousData });
 
-export const useSession = (key: string | null) => useQuery({ queryKey: keys.session(key ?? ""), queryFn: () => ops.getSession(key ?? ""), enabled: key !== null });
+export const useSession = (key: string | null) =>
+  useQuery({ queryKey: keys.session(key ?? ""), queryFn: () => ops.getSession(key ?? ""), enabled: key !== null });
 
 /** What a conversation is called. Most are in the list at the side; one further down in it is asked for by itself. */
 export function useSessionName(key: string): string {
-  const listed = useInfiniteQuery({ ...sessionsOf(""), select: (data) => titleOf(flat(data).find((session) => session.key === key)) });
+  const listed = useInfiniteQuery({
+    ...sessionsOf(""),
+    select: (data) => titleOf(flat(data).find((session) => session.key === key)),
+  });
   const alone = useSession(listed.data === "" ? key : null);
   if (listed.data) return listed.data;
   return titleOf(alone.data) || (alone.isError || listed.isError ? key : "…");
@@ -58,8 +69,14 @@ export const useRuns = (filter: ops.RunFilter, limit = 50) =>
   });
 
 export const useRun = (id: string) => useQuery({ queryKey: keys.run(id), queryFn: () => ops.getRun(id) });
-export const useWhy = (id: string, at?: string) => useQuery({ queryKey: ["why", id, at ?? ""], queryFn: () => ops.whyJob(id, at) });
-export const useUpcoming = (from: string, to: string) => useQuery({ queryKey: ["upcoming", from, to], queryFn: () => ops.listUpcoming(from, to), placeholderData: keepPreviousData });
+export const useWhy = (id: string, at?: string) =>
+  useQuery({ queryKey: ["why", id, at ?? ""], queryFn: () => ops.whyJob(id, at) });
+export const useUpcoming = (from: string, to: string) =>
+  useQuery({
+    queryKey: ["upcoming", from, to],
+    queryFn: () => ops.listUpcoming(from, to),
+    placeholderData: keepPreviousData,
+  });
 
 export const useDeliveries = (state: DeliveryState | "") =>
   useInfiniteQuery({
@@ -97,8 +114,15 @@ async function readTranscript(client: QueryClient, key: string, at: number | nul
 }
 
 async function readAround(key: string, at: number): Promise<Transcript> {
-  const [until, beyond] = await Promise.all([ops.listMessages(key, { before: at + 1 }), ops.listMessages(key, { after: at })]);
-  return { items: [...until.items, ...beyond.items], older: until.next_cursor !== null, newer: beyond.next_cursor !== null };
+  const [until, beyond] = await Promise.all([
+    ops.listMessages(key, { before: at + 1 }),
+    ops.listMessages(key, { after: at }),
+  ]);
+  return {
+    items: [...until.items, ...beyond.items],
+    older: until.next_cursor !== null,
+    newer: beyond.next_cursor !== null,
+  };
 }
 
 async function readMissed(key: string, last: number, until: number): Promise<Message[]> {
@@ -121,7 +145,9 @@ export async function loadOlder(client: QueryClient, key: string): Promise<void>
   if (first === undefined) return;
   const page = await ops.listMessages(key, { before: first, limit: STEP });
   client.setQueryData<Transcript>(keys.messages(key), (data) =>
-    data?.items[0]?.seq === first ? beginOf({ ...data, items: page.items.concat(data.items), older: page.next_cursor !== null }) : data,
+    data?.items[0]?.seq === first
+      ? beginOf({ ...data, items: page.items.concat(data.items), older: page.next_cursor !== null })
+      : data,
   );
 }
 
@@ -130,7 +156,9 @@ export async function loadNewer(client: QueryClient, key: string): Promise<void>
   if (last === undefined) return;
   const page = await ops.listMessages(key, { after: last, limit: STEP });
   client.setQueryData<Transcript>(keys.messages(key), (data) =>
-    data?.items.at(-1)?.seq === last ? endOf({ ...data, items: data.items.concat(page.items), newer: page.next_cursor !== null }) : data,
+    data?.items.at(-1)?.seq === last
+      ? endOf({ ...data, items: data.items.concat(page.items), newer: page.next_cursor !== null })
+      : data,
   );
   lookAgain(client, key);
 }
@@ -138,7 +166,9 @@ export async function loadNewer(client: QueryClient, key: string): Promise<void>
 /** Move the window to the end, or to where a message stands. */
 export async function moveTo(client: QueryClient, key: string, at: number | null): Promise<void> {
   const newest = at === null ? await ops.listMessages(key, {}) : null;
-  const data = newest ? { items: newest.items, older: newest.next_cursor !== null, newer: false } : await readAround(key, at ?? 0);
+  const data = newest
+    ? { items: newest.items, older: newest.next_cursor !== null, newer: false }
+    : await readAround(key, at ?? 0);
   client.setQueryData<Transcript>(keys.messages(key), data);
   lookAgain(client, key);
 }
@@ -148,7 +178,7 @@ function lookAgain(client: QueryClient, key: string) {
   if (!windowOf(client, key)?.newer) ask(client, keys.messages(key), 0);
 }
 
-export const flat = <T,>(data: { pages: Page<T>[] } | undefined): T[] => data?.pages.flatMap((page) => page.items) ?? [];
+export const flat = <T>(data: { pages: Page<T>[] } | undefined): T[] => data?.pages.flatMap((page) => page.items) ?? [];
 
 /** A job's zone is on its schedule; instants of its runs are told in it. */
 export const zoneOf = (job: Job | undefined, otherwise: string) => job?.schedule.tz ?? otherwise;

@@ -45,7 +45,10 @@ export type JobDraft = Shapes["AddJob"];
 export type JobPatch = Shapes["JobPatch"];
 
 /** A schedule on its way in: a wall time may be without offset, an anchor left to the server. */
-export type ScheduleDraft = { kind: "at"; at: string; tz: string } | { kind: "every"; every_ms: number; anchor?: string; tz: string } | { kind: "cron"; cron: string; tz: string };
+export type ScheduleDraft =
+  | { kind: "at"; at: string; tz: string }
+  | { kind: "every"; every_ms: number; anchor?: string; tz: string }
+  | { kind: "cron"; cron: string; tz: string };
 
 type WholeRun = Shapes["RunShape"];
 /** Lists and events leave out the prompt, its variables, the error and the steps. */

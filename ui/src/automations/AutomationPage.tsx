@@ -210,11 +210,29 @@ function What({ job }: { job: Job }) {
         </Fact>
         {payload.kind === "agent_turn" && (
           <>
-            <Fact name="Runs">{job.session === "main" ? "in that conversation, as one of its turns" : `apart, in a session of its own; it reports back ${job.write_back === "none" ? "nothing" : `the ${job.write_back === "full" ? "full text" : "summary"}`}`}</Fact>
-            <Fact name="Reads">{{ session: "the conversation so far", since_last: "what was said since its last run", none: "only its message" }[payload.context ?? "session"]}</Fact>
+            <Fact name="Runs">
+              {job.session === "main"
+                ? "in that conversation, as one of its turns"
+                : `apart, in a session of its own; it reports back ${job.write_back === "none" ? "nothing" : `the ${job.write_back === "full" ? "full text" : "summary"}`}`}
+            </Fact>
+            <Fact name="Reads">
+              {
+                {
+                  session: "the conversation so far",
+                  since_last: "what was said since its last run",
+                  none: "only its message",
+                }[payload.context ?? "session"]
+              }
+            </Fact>
             {payload.model && <Fact name="Model">{payload.model}</Fact>}
             {payload.thinking && <Fact name="Thinking">{payload.thinking}</Fact>}
-            <Fact name="Time limit">{payload.timeout_seconds ? lengthOf(payload.timeout_seconds * 1000) : payload.timeout_seconds === 0 ? "none" : "the server's"}</Fact>
+            <Fact name="Time limit">
+              {payload.timeout_seconds
+                ? lengthOf(payload.timeout_seconds * 1000)
+                : payload.timeout_seconds === 0
+                  ? "none"
+                  : "the server's"}
+            </Fact>
           </>
         )}
         {job.quiet && <Fact name="Quiet">says nothing when there is no news</Fact>}
@@ -222,7 +240,11 @@ function What({ job }: { job: Job }) {
       </Facts>
       <details className="mt-2 text-[0.93rem]">
         <summary className="text-mute hover:text-ink">As stored</summary>
-        <pre className="mt-2 overflow-x-auto rounded-md border bg-tint p-3 font-mono text-[0.83rem]" tabIndex={0} aria-label="Payload as stored">
+        <pre
+          className="mt-2 overflow-x-auto rounded-md border bg-tint p-3 font-mono text-[0.83rem]"
+          tabIndex={0}
+          aria-label="Payload as stored"
+        >
           {JSON.stringify({ schedule: job.schedule, payload: job.payload }, null, 2)}
         </pre>
       </details>

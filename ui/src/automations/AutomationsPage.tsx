@@ -1,7 +1,7 @@
 // All automations: what they do, how they fared, when they come next.
 import { memo } from "react";
-import { useJobs, useSessionName, useStatus } from "../api/queries";
 import type { JobSort } from "../api/operations";
+import { useJobs, useSessionName, useStatus } from "../api/queries";
 import type { Job, JobStatus, RunState } from "../api/types";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
@@ -13,8 +13,8 @@ import { Search } from "../parts/Search";
 import { SessionName } from "../parts/SessionName";
 import { Strip } from "../parts/Strip";
 import { Tip } from "../parts/Tip";
-import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
+import { useTitle } from "../parts/useTitle";
 import { attentionOf, jobStatusWord, runStateWord, standsOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
@@ -37,8 +37,16 @@ export default function AutomationsPage() {
   const q = search.get("q") ?? "";
   const sort = sorts.find(([value]) => value === search.get("sort"))?.[0] ?? "next";
   const sessionKey = search.get("session") ?? "";
-  const list = useJobs({ ...(status && { status }), ...(q && { q }), ...(sessionKey && { session_key: sessionKey }), sort, recent: 30 });
-  const pages = (list.data?.pages ?? []).map((page) => page.items.filter((job) => status === "" || job.status === status));
+  const list = useJobs({
+    ...(status && { status }),
+    ...(q && { q }),
+    ...(sessionKey && { session_key: sessionKey }),
+    sort,
+    recent: 30,
+  });
+  const pages = (list.data?.pages ?? []).map((page) =>
+    page.items.filter((job) => status === "" || job.status === status),
+  );
   const none = pages.every((jobs) => jobs.length === 0);
   const roomy = useMedia("(min-width: 70rem)");
   const filtered = status !== "" || q !== "" || sessionKey !== "";
@@ -56,7 +64,11 @@ export default function AutomationsPage() {
       <div className="flex items-center gap-3 border-b">
         <Search label="Search automations" value={q} onChange={(text) => setSearch({ q: text })} />
         {sessionKey && (
-          <button type="button" className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-[0.87rem]" onClick={() => setSearch({ session: null })}>
+          <button
+            type="button"
+            className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-[0.87rem]"
+            onClick={() => setSearch({ session: null })}
+          >
             <SessionName of={sessionKey} />
             <Icon name="close" size={13} />
             <span className="sr-only">Show those of all conversations</span>
@@ -64,7 +76,12 @@ export default function AutomationsPage() {
         )}
         <label className="flex flex-none items-center gap-1.5 text-[0.87rem] text-mute">
           <span className="hidden sm:inline">Sort by</span>
-          <select aria-label="Sort by" className="h-9 bg-transparent text-ink outline-offset-0" value={sort} onChange={(event) => setSearch({ sort: event.target.value === "next" ? null : event.target.value })}>
+          <select
+            aria-label="Sort by"
+            className="h-9 bg-transparent text-ink outline-offset-0"
+            value={sort}
+            onChange={(event) => setSearch({ sort: event.target.value === "next" ? null : event.target.value })}
+          >
             {sorts.map(([value, name]) => (
               <option key={value} value={value} className="bg-paper">
                 {name}
@@ -76,7 +93,12 @@ export default function AutomationsPage() {
       {list.isPending && <Loading rows={7} />}
       {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (filtered ? <NothingFound /> : <NothingYet />)}
-      <Pages label="Automations" busy={list.isFetching} pages={pages} row={(job) => <JobRow key={job.id} job={job} roomy={roomy} />} />
+      <Pages
+        label="Automations"
+        busy={list.isFetching}
+        pages={pages}
+        row={(job) => <JobRow key={job.id} job={job} roomy={roomy} />}
+      />
       <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
@@ -85,7 +107,10 @@ export default function AutomationsPage() {
 function StatusTabs({ status }: { status: string }) {
   const counts = useStatus().data?.jobs;
   const all = counts && statuses.reduce((sum, one) => sum + counts[one], 0);
-  const tabs: [value: string, name: string, count: number | undefined][] = [["", "All", all], ...statuses.map((one): [string, string, number | undefined] => [one, jobStatusWord[one], counts?.[one]])];
+  const tabs: [value: string, name: string, count: number | undefined][] = [
+    ["", "All", all],
+    ...statuses.map((one): [string, string, number | undefined] => [one, jobStatusWord[one], counts?.[one]]),
+  ];
   return (
     <nav aria-label="Filter by status" className="mt-4 flex gap-1 overflow-x-auto border-b">
       {tabs.map(([value, name, count]) => {
@@ -100,7 +125,9 @@ function StatusTabs({ status }: { status: string }) {
           >
             {value !== "" && <Glyph shape={shapeOfStatus(value as JobStatus)} size={11} />}
             {name}
-            <span className={`font-normal ${value === "attention" && count ? "font-semibold text-bad" : "text-mute"}`}>{count ?? ""}</span>
+            <span className={`font-normal ${value === "attention" && count ? "font-semibold text-bad" : "text-mute"}`}>
+              {count ?? ""}
+            </span>
           </button>
         );
       })}
@@ -121,9 +148,15 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
           <SessionChip sessionKey={job.session_key} />
         </p>
         <p className="text-[0.9rem] text-mute">{job.words}</p>
-        {job.status === "attention" && <p className="text-[0.9rem] text-bad"><Said text={attentionOf(job)} /></p>}
+        {job.status === "attention" && (
+          <p className="text-[0.9rem] text-bad">
+            <Said text={attentionOf(job)} />
+          </p>
+        )}
       </div>
-      <div className={`col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:block lg:px-3 ${job.recent?.length ? "" : "hidden"}`}>
+      <div
+        className={`col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:block lg:px-3 ${job.recent?.length ? "" : "hidden"}`}
+      >
         <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
       <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
@@ -145,7 +178,11 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
 function SessionChip({ sessionKey }: { sessionKey: string }) {
   const name = useSessionName(sessionKey);
   return (
-    <Link to={pathTo.chat(sessionKey)} className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink" aria-label={`Conversation ${name}`}>
+    <Link
+      to={pathTo.chat(sessionKey)}
+      className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink"
+      aria-label={`Conversation ${name}`}
+    >
       {name}
     </Link>
   );
@@ -156,7 +193,12 @@ function RowToggle({ job }: { job: Job }) {
   if (job.kind === "system" || job.status === "done") return null;
   return (
     <Tip text={job.enabled ? "Pause" : "Resume"}>
-      <button type="button" className="icon-button" aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`} onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`}
+        onClick={() => void (job.enabled ? pause(job) : resume(job))}
+      >
         <Icon name={job.enabled ? "pause" : "play"} size={16} />
       </button>
     </Tip>

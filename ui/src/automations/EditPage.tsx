@@ -51,15 +51,27 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
   useTitle(edit ? "Edit automation" : "New automation");
   const client = useQueryClient();
   const sessions = useSessions("");
-  const [draft, setDraft] = useState<Draft>(() => (job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey)));
-  const [when, setWhen] = useState(() => (job ? { ...showIn(emptyWhen(zone, nowMs()), job.schedule), source: "tab" as const } : emptyWhen(zone, nowMs())));
+  const [draft, setDraft] = useState<Draft>(() =>
+    job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey),
+  );
+  const [when, setWhen] = useState(() =>
+    job ? { ...showIn(emptyWhen(zone, nowMs()), job.schedule), source: "tab" as const } : emptyWhen(zone, nowMs()),
+  );
   const [untouched, setUntouched] = useState(edit);
   const [busy, setBusy] = useState(false);
   const [hurried, setHurried] = useState(false);
-  const [refused, setRefused] = useState<{ fields: FieldError[]; sentence: string | null; times: number }>({ fields: [], sentence: null, times: 0 });
+  const [refused, setRefused] = useState<{ fields: FieldError[]; sentence: string | null; times: number }>({
+    fields: [],
+    sentence: null,
+    times: 0,
+  });
   const previewed = usePreview(when);
   const form = useRef<HTMLFormElement>(null);
-  const errorOf = (...names: string[]) => refused.fields.filter((field) => names.includes(field.field)).map((field) => field.detail).join(" ") || null;
+  const errorOf = (...names: string[]) =>
+    refused.fields
+      .filter((field) => names.includes(field.field))
+      .map((field) => field.detail)
+      .join(" ") || null;
   const left = refused.fields.filter((field) => !placed.has(field.field));
 
   // A field that was refused may be out of sight, or under the bar with the buttons.
@@ -77,27 +89,46 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
     form.current?.requestSubmit();
   }, [hurried, previewed.busy]);
 
-  const refuse = (fields: FieldError[], sentence: string | null = null) => setRefused(({ times }) => ({ fields, sentence, times: times + 1 }));
+  const refuse = (fields: FieldError[], sentence: string | null = null) =>
+    setRefused(({ times }) => ({ fields, sentence, times: times + 1 }));
   /** What was changed since is no longer refused. */
-  const mended = (is: (field: FieldError) => boolean) => setRefused((now) => ({ ...now, fields: now.fields.filter((field) => !is(field)) }));
+  const mended = (is: (field: FieldError) => boolean) =>
+    setRefused((now) => ({ ...now, fields: now.fields.filter((field) => !is(field)) }));
 
   async function save(event: FormEvent) {
     event.preventDefault();
     if (!untouched && previewed.busy) return setHurried(true);
-    const missing = [...(untouched || previewed.preview ? [] : [unread(previewed, when.zone)]), ...(draft.message.trim() === "" ? [UNSAID] : [])];
+    const missing = [
+      ...(untouched || previewed.preview ? [] : [unread(previewed, when.zone)]),
+      ...(draft.message.trim() === "" ? [UNSAID] : []),
+    ];
     if (missing.length > 0) return refuse(missing);
     setBusy(true);
     mended(() => true);
     try {
-      const { warnings, ...saved } = edit && job ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision }) : await addJob({ ...(await bodyOf()), ...schedulePart() });
+      const { warnings, ...saved } =
+        edit && job
+          ? await updateJob(job.id, { ...changesOf(job, draft), ...schedulePart(), revision: job.revision })
+          : await addJob({ ...(await bodyOf()), ...schedulePart() });
       placeJob(client, saved);
-      toast({ text: `${edit ? "Saved" : "Scheduled"}: ${saved.name}`, warnings, undo: async () => placeJob(client, await undoJob(saved.id, saved.revision)) });
+      toast({
+        text: `${edit ? "Saved" : "Scheduled"}: ${saved.name}`,
+        warnings,
+        undo: async () => placeJob(client, await undoJob(saved.id, saved.revision)),
+      });
       navigate(pathTo.job(saved.id), { replace: edit });
     } catch (error) {
       const fields = error instanceof Refusal ? error.fields : [];
       const stale = error instanceof Refusal && error.code === "stale_revision";
       if (stale && job) void client.invalidateQueries({ queryKey: keys.job(job.id) });
-      refuse(fields, stale ? "Somebody changed it meanwhile. Open it again to see their version, then change it." : fields.length === 0 ? sentenceOf(error) : null);
+      refuse(
+        fields,
+        stale
+          ? "Somebody changed it meanwhile. Open it again to see their version, then change it."
+          : fields.length === 0
+            ? sentenceOf(error)
+            : null,
+      );
       setBusy(false);
     }
   }
@@ -121,7 +152,10 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
 
   return (
     <form ref={form} className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
-      <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
+      <Link
+        to={job && edit ? pathTo.job(job.id) : "/automations"}
+        className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink"
+      >
         <Icon name="back" size={14} /> {job && edit ? job.name : "Automations"}
       </Link>
       <h1 className="mb-6">{edit ? "Edit automation" : "New automation"}</h1>
@@ -134,7 +168,18 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
             mended((field) => ofWhen.has(field.field));
           }}
           previewed={previewed}
-          refused={{ schedule: errorOf("when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind"), zone: errorOf("timezone", "schedule.tz") }}
+          refused={{
+            schedule: errorOf(
+              "when",
+              "schedule",
+              "schedule.at",
+              "schedule.cron",
+              "schedule.every_ms",
+              "schedule.anchor",
+              "schedule.kind",
+            ),
+            zone: errorOf("timezone", "schedule.tz"),
+          }}
         />
       </section>
       <WhatFields
@@ -172,14 +217,39 @@ const UNSAID: FieldError = { field: "message", code: "missing", detail: "Write w
 
 /** Why there is no schedule to store: its zone, its words, or nothing said yet. */
 function unread({ zoneError, scheduleError }: Previewed, zone: string): FieldError {
-  if (zoneError || !knownZone(zone)) return { field: "timezone", code: "unknown_timezone", detail: zoneError ?? `There is no time zone “${zone}”.` };
-  return { field: "when", code: "missing", detail: scheduleError ?? "Say when: in words above, or with one of the tabs." };
+  if (zoneError || !knownZone(zone))
+    return { field: "timezone", code: "unknown_timezone", detail: zoneError ?? `There is no time zone “${zone}”.` };
+  return {
+    field: "when",
+    code: "missing",
+    detail: scheduleError ?? "Say when: in words above, or with one of the tabs.",
+  };
 }
 
-const ofWhen = new Set(["when", "schedule", "schedule.at", "schedule.cron", "schedule.every_ms", "schedule.anchor", "schedule.kind", "timezone", "schedule.tz"]);
+const ofWhen = new Set([
+  "when",
+  "schedule",
+  "schedule.at",
+  "schedule.cron",
+  "schedule.every_ms",
+  "schedule.anchor",
+  "schedule.kind",
+  "timezone",
+  "schedule.tz",
+]);
 const placed = new Set([
   ...ofWhen,
-  ...["name", "session_key", "message", "payload", "payload.message", "session", "catch_up", "catch_up_window_seconds", "payload.timeout_seconds"],
+  ...[
+    "name",
+    "session_key",
+    "message",
+    "payload",
+    "payload.message",
+    "session",
+    "catch_up",
+    "catch_up_window_seconds",
+    "payload.timeout_seconds",
+  ],
 ]);
 
 function wholeOf(draft: Draft): JobDraft {
@@ -187,7 +257,11 @@ function wholeOf(draft: Draft): JobDraft {
   const isolated = turn && draft.session === "isolated";
   return {
     ...(draft.name.trim() ? { name: draft.name.trim() } : {}),
-    payload: { kind: draft.payloadKind, message: draft.message, ...(turn ? { timeout_seconds: draft.timeoutSeconds, context: draft.context } : {}) },
+    payload: {
+      kind: draft.payloadKind,
+      message: draft.message,
+      ...(turn ? { timeout_seconds: draft.timeoutSeconds, context: draft.context } : {}),
+    },
     session: isolated ? "isolated" : "main",
     ...(isolated ? { write_back: draft.writeBack, continue: draft.continues } : {}),
     quiet: turn && draft.quiet,
@@ -200,6 +274,8 @@ function wholeOf(draft: Draft): JobDraft {
 /** Only what differs is sent, so that an edit of one field leaves every other as somebody else may have set it. */
 function changesOf(job: Job, draft: Draft): JobDraft {
   const before: Record<string, unknown> = wholeOf(draftOf(job));
-  const changed = Object.entries(wholeOf(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]));
+  const changed = Object.entries(wholeOf(draft)).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+  );
   return Object.fromEntries(changed);
 }

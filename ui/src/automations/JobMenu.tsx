@@ -20,7 +20,11 @@ export function JobMenu({ job, onRemoved }: { job: Job; onRemoved?: () => void }
       <MenuItem icon="skip" disabled={job.next.length === 0} onSelect={() => void skip(job)}>
         Skip next
       </MenuItem>
-      <MenuItem icon={job.enabled ? "pause" : "play"} disabled={job.status === "done"} onSelect={() => void (job.enabled ? pause(job) : resume(job))}>
+      <MenuItem
+        icon={job.enabled ? "pause" : "play"}
+        disabled={job.status === "done"}
+        onSelect={() => void (job.enabled ? pause(job) : resume(job))}
+      >
         {job.enabled ? "Pause" : "Resume"}
       </MenuItem>
       <MenuLine />

@@ -26,9 +26,19 @@ export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
         <span className="text-right">Took</span>
       </p>
       <div className="border-t sm:border-t-0">
-        <Pages label="Runs" busy={false} pages={(list.data?.pages ?? []).map((page) => page.items)} row={(run) => <RunRow key={run.id} run={run} zone={zone} />} />
+        <Pages
+          label="Runs"
+          busy={false}
+          pages={(list.data?.pages ?? []).map((page) => page.items)}
+          row={(run) => <RunRow key={run.id} run={run} zone={zone} />}
+        />
       </div>
-      <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} label="Show earlier runs" />
+      <More
+        has={list.hasNextPage}
+        busy={list.isFetchingNextPage}
+        load={() => void list.fetchNextPage()}
+        label="Show earlier runs"
+      />
     </>
   );
 }
@@ -40,7 +50,10 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
   const took = run.duration_ms !== null ? durationOf(run.duration_ms) : "";
   return (
     <li className="border-b">
-      <Link to={pathTo.run(run.id)} className={`-mx-2 grid grid-cols-[auto_minmax(0,1fr)] items-baseline rounded px-2 py-2 hover:bg-tint ${COLUMNS}`}>
+      <Link
+        to={pathTo.run(run.id)}
+        className={`-mx-2 grid grid-cols-[auto_minmax(0,1fr)] items-baseline rounded px-2 py-2 hover:bg-tint ${COLUMNS}`}
+      >
         <Glyph shape={shapeOfRun(run.state)} className="translate-y-px" />
         <span>
           <Wall at={run.scheduled_for} zone={zone} seconds="if any" /> <Zone name={zone} short />
@@ -52,7 +65,11 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
         </span>
         <span className="hidden text-right text-mute sm:block">{late}</span>
         <span className="hidden text-right text-mute sm:block">{took}</span>
-        {(late || took) && <span className="col-start-2 text-[0.87rem] text-mute sm:hidden">{[late, took && `took ${took}`].filter(Boolean).join(", ")}</span>}
+        {(late || took) && (
+          <span className="col-start-2 text-[0.87rem] text-mute sm:hidden">
+            {[late, took && `took ${took}`].filter(Boolean).join(", ")}
+          </span>
+        )}
       </Link>
     </li>
   );

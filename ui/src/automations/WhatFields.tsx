@@ -5,11 +5,26 @@ import { SessionName } from "../parts/SessionName";
 import { titleOf } from "../parts/words";
 import type { Draft } from "./draft";
 
-type WhatProps = { draft: Draft; setDraft: (draft: Draft) => void; sessions: Session[]; moreSessions: (() => void) | null; edit: boolean; errorOf: (...names: string[]) => string | null };
+type WhatProps = {
+  draft: Draft;
+  setDraft: (draft: Draft) => void;
+  sessions: Session[];
+  moreSessions: (() => void) | null;
+  edit: boolean;
+  errorOf: (...names: string[]) => string | null;
+};
 
 const kinds: [Payload["kind"], string, string][] = [
-  ["agent_turn", "The agent works on it", "It reads the message as an instruction, thinks, uses its tools and answers in the conversation."],
-  ["reminder", "A reminder, word for word", "The text is sent as it is: no model, no waiting, not even for an answer in progress."],
+  [
+    "agent_turn",
+    "The agent works on it",
+    "It reads the message as an instruction, thinks, uses its tools and answers in the conversation.",
+  ],
+  [
+    "reminder",
+    "A reminder, word for word",
+    "The text is sent as it is: no model, no waiting, not even for an answer in progress.",
+  ],
   ["system_event", "A note for the agent", "It is laid into the conversation, and the agent is woken to see it."],
 ];
 
@@ -21,19 +36,64 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
   const turn = draft.payloadKind === "agent_turn";
   return (
     <section aria-label="Task" className="mt-8 flex flex-col gap-5 border-t pt-6">
-      <Labelled label={draft.payloadKind === "reminder" ? "Text" : "What to do then"} error={errorOf("message", "payload", "payload.message")}>
-        {(props) => <textarea className="field" rows={4} maxLength={16384} value={draft.message} onChange={(event) => set({ message: event.target.value })} {...props} />}
+      <Labelled
+        label={draft.payloadKind === "reminder" ? "Text" : "What to do then"}
+        error={errorOf("message", "payload", "payload.message")}
+      >
+        {(props) => (
+          <textarea
+            className="field"
+            rows={4}
+            maxLength={16384}
+            value={draft.message}
+            onChange={(event) => set({ message: event.target.value })}
+            {...props}
+          />
+        )}
       </Labelled>
-      <Labelled label="Name" hint="Two to five words. Left empty, the message's beginning is used." error={errorOf("name")}>
-        {(props) => <input className="field" maxLength={128} value={draft.name} onChange={(event) => set({ name: event.target.value })} {...props} />}
+      <Labelled
+        label="Name"
+        hint="Two to five words. Left empty, the message's beginning is used."
+        error={errorOf("name")}
+      >
+        {(props) => (
+          <input
+            className="field"
+            maxLength={128}
+            value={draft.name}
+            onChange={(event) => set({ name: event.target.value })}
+            {...props}
+          />
+        )}
       </Labelled>
-      <Choices legend="Who acts" name="kind" value={draft.payloadKind} options={kinds} onChange={(payloadKind) => set({ payloadKind })} />
+      <Choices
+        legend="Who acts"
+        name="kind"
+        value={draft.payloadKind}
+        options={kinds}
+        onChange={(payloadKind) => set({ payloadKind })}
+      />
       {!edit && (
-        <Labelled label="Conversation" hint="It runs there, with that conversation's history and addresses." error={errorOf("session_key")}>
+        <Labelled
+          label="Conversation"
+          hint="It runs there, with that conversation's history and addresses."
+          error={errorOf("session_key")}
+        >
           {(props) => (
-            <select className="field" value={draft.sessionKey} onChange={(event) => (event.target.value === MORE ? moreSessions?.() : set({ sessionKey: event.target.value }))} {...props}>
+            <select
+              className="field"
+              value={draft.sessionKey}
+              onChange={(event) =>
+                event.target.value === MORE ? moreSessions?.() : set({ sessionKey: event.target.value })
+              }
+              {...props}
+            >
               <option value="">A new conversation for it</option>
-              {draft.sessionKey && !sessions.some((session) => session.key === draft.sessionKey) && <option value={draft.sessionKey}><SessionName of={draft.sessionKey} /></option>}
+              {draft.sessionKey && !sessions.some((session) => session.key === draft.sessionKey) && (
+                <option value={draft.sessionKey}>
+                  <SessionName of={draft.sessionKey} />
+                </option>
+              )}
               {sessions.map((session) => (
                 <option key={session.key} value={session.key}>
                   {titleOf(session)}
@@ -51,7 +111,11 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
           value={draft.session}
           options={[
             ["main", "In the conversation", "As one of its turns, after the answer in progress and never inside it."],
-            ["isolated", "Apart", "In a session of its own, with memory but without the conversation; it reports back here."],
+            [
+              "isolated",
+              "Apart",
+              "In a session of its own, with memory but without the conversation; it reports back here.",
+            ],
           ]}
           onChange={(session) => set({ session })}
         />
@@ -60,31 +124,60 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
         <div className="flex flex-col gap-3 pl-6">
           <Labelled label="It reports back">
             {(props) => (
-              <select className="field" value={draft.writeBack} onChange={(event) => set({ writeBack: event.target.value as Job["write_back"] })} {...props}>
+              <select
+                className="field"
+                value={draft.writeBack}
+                onChange={(event) => set({ writeBack: event.target.value as Job["write_back"] })}
+                {...props}
+              >
                 <option value="full">the full text</option>
                 <option value="summary">a summary</option>
                 <option value="none">nothing</option>
               </select>
             )}
           </Labelled>
-          {draft.writeBack !== "none" && <Check label="The conversation goes on from the report" on={draft.continues} set={(continues) => set({ continues })} />}
+          {draft.writeBack !== "none" && (
+            <Check
+              label="The conversation goes on from the report"
+              on={draft.continues}
+              set={(continues) => set({ continues })}
+            />
+          )}
         </div>
       )}
       {turn && <Check label="Stay quiet when there is no news" on={draft.quiet} set={(quiet) => set({ quiet })} />}
-      <Check label="Delete it once it ran well" on={draft.deleteAfterRun} set={(deleteAfterRun) => set({ deleteAfterRun })} />
+      <Check
+        label="Delete it once it ran well"
+        on={draft.deleteAfterRun}
+        set={(deleteAfterRun) => set({ deleteAfterRun })}
+      />
       <Choices
         legend="If a time is missed because nothing was running"
         name="catch_up"
         value={draft.catchUp}
         options={[
-          ["latest", "Catch up once", "The newest missed time runs, late, and the agent is told how late and how many were missed."],
+          [
+            "latest",
+            "Catch up once",
+            "The newest missed time runs, late, and the agent is told how late and how many were missed.",
+          ],
           ["skip", "Leave it out", "It is recorded as missed, and the next time is as planned."],
         ]}
         onChange={(catchUp) => set({ catchUp })}
       />
       {draft.catchUp === "latest" && (
         <Labelled label="But not when it is older than (hours)" error={errorOf("catch_up_window_seconds")} narrow>
-          {(props) => <input type="number" min={0} step="any" className="field" value={Number.isNaN(draft.windowHours) ? "" : draft.windowHours} onChange={(event) => set({ windowHours: event.target.valueAsNumber })} {...props} />}
+          {(props) => (
+            <input
+              type="number"
+              min={0}
+              step="any"
+              className="field"
+              value={Number.isNaN(draft.windowHours) ? "" : draft.windowHours}
+              onChange={(event) => set({ windowHours: event.target.valueAsNumber })}
+              {...props}
+            />
+          )}
         </Labelled>
       )}
       {turn && (
@@ -93,7 +186,12 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
           <div className="mt-3 flex flex-col gap-4">
             <Labelled label="It reads">
               {(props) => (
-                <select className="field" value={draft.context} onChange={(event) => set({ context: event.target.value as Draft["context"] })} {...props}>
+                <select
+                  className="field"
+                  value={draft.context}
+                  onChange={(event) => set({ context: event.target.value as Draft["context"] })}
+                  {...props}
+                >
                   <option value="session">the conversation so far</option>
                   <option value="since_last">what was said since its last run</option>
                   <option value="none">only its message</option>
@@ -101,7 +199,16 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
               )}
             </Labelled>
             <Labelled label="Time limit (seconds)" error={errorOf("payload.timeout_seconds")} narrow>
-              {(props) => <input type="number" min={0} className="field" value={Number.isNaN(draft.timeoutSeconds) ? "" : draft.timeoutSeconds} onChange={(event) => set({ timeoutSeconds: event.target.valueAsNumber })} {...props} />}
+              {(props) => (
+                <input
+                  type="number"
+                  min={0}
+                  className="field"
+                  value={Number.isNaN(draft.timeoutSeconds) ? "" : draft.timeoutSeconds}
+                  onChange={(event) => set({ timeoutSeconds: event.target.valueAsNumber })}
+                  {...props}
+                />
+              )}
             </Labelled>
           </div>
         </details>
@@ -111,7 +218,13 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
 }
 
 type Wired = { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined };
-type LabelledProps = { label: string; hint?: string; error?: string | null; narrow?: boolean; children: (props: Wired) => ReactNode };
+type LabelledProps = {
+  label: string;
+  hint?: string;
+  error?: string | null;
+  narrow?: boolean;
+  children: (props: Wired) => ReactNode;
+};
 
 function Labelled({ label, hint, error = null, narrow = false, children }: LabelledProps) {
   const id = useId();
@@ -134,13 +247,24 @@ function Labelled({ label, hint, error = null, narrow = false, children }: Label
 function Check({ label, on, set }: { label: string; on: boolean; set: (on: boolean) => void }) {
   return (
     <label className="flex items-center gap-2.5">
-      <input type="checkbox" className="size-4 accent-(--color-accent)" checked={on} onChange={(event) => set(event.target.checked)} />
+      <input
+        type="checkbox"
+        className="size-4 accent-(--color-accent)"
+        checked={on}
+        onChange={(event) => set(event.target.checked)}
+      />
       {label}
     </label>
   );
 }
 
-type ChoicesProps<T extends string> = { legend: string; name: string; value: T; options: [T, string, string][]; onChange: (value: T) => void };
+type ChoicesProps<T extends string> = {
+  legend: string;
+  name: string;
+  value: T;
+  options: [T, string, string][];
+  onChange: (value: T) => void;
+};
 
 function Choices<T extends string>({ legend, name, value, options, onChange }: ChoicesProps<T>) {
   return (
@@ -149,7 +273,13 @@ function Choices<T extends string>({ legend, name, value, options, onChange }: C
       <div className="flex flex-col gap-2">
         {options.map(([option, label, explains]) => (
           <label key={option} className="flex items-start gap-2.5">
-            <input type="radio" name={name} className="mt-[0.3rem] size-4 flex-none accent-(--color-accent)" checked={value === option} onChange={() => onChange(option)} />
+            <input
+              type="radio"
+              name={name}
+              className="mt-[0.3rem] size-4 flex-none accent-(--color-accent)"
+              checked={value === option}
+              onChange={() => onChange(option)}
+            />
             <span>
               {label}
               <span className="block text-[0.87rem] text-mute">{explains}</span>

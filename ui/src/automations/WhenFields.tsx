@@ -9,7 +9,7 @@ import { ZoneField } from "../parts/ZoneField";
 import { useNow } from "../time/clock";
 import { clockOf, clockWithSeconds, dayOf, relativeOf } from "../time/format";
 import { Wall } from "../time/Time";
-import { type Tab, type Unit, type When, showIn, unitMs } from "./draft";
+import { showIn, type Tab, type Unit, unitMs, type When } from "./draft";
 import type { Previewed } from "./usePreview";
 
 const tabs: [Tab, string][] = [
@@ -20,7 +20,12 @@ const tabs: [Tab, string][] = [
 ];
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-type WhenProps = { when: When; setWhen: (when: When) => void; previewed: Previewed; refused: { schedule: string | null; zone: string | null } };
+type WhenProps = {
+  when: When;
+  setWhen: (when: When) => void;
+  previewed: Previewed;
+  refused: { schedule: string | null; zone: string | null };
+};
 
 export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
   const { preview } = previewed;
@@ -52,16 +57,34 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
           spellCheck={false}
           aria-invalid={wrongWords !== null}
           aria-describedby="when-says"
-          onChange={(event) => setWhen({ ...when, source: event.target.value.trim() === "" ? "tab" : "text", text: event.target.value })}
+          onChange={(event) =>
+            setWhen({ ...when, source: event.target.value.trim() === "" ? "tab" : "text", text: event.target.value })
+          }
         />
       </label>
       <div id="when-says" aria-live="polite" className="mt-1 min-h-[1.4rem] text-[0.93rem]">
-        {wrongWords ? <span className="text-bad">{wrongWords}</span> : preview ? <span className="font-semibold">{preview.words}</span> : <span className="text-mute">{previewed.busy ? "Reading" : previewed.zoneError ? "Not read: its time zone is not known." : "Say it in words, or choose below."}</span>}
+        {wrongWords ? (
+          <span className="text-bad">{wrongWords}</span>
+        ) : preview ? (
+          <span className="font-semibold">{preview.words}</span>
+        ) : (
+          <span className="text-mute">
+            {previewed.busy
+              ? "Reading"
+              : previewed.zoneError
+                ? "Not read: its time zone is not known."
+                : "Say it in words, or choose below."}
+          </span>
+        )}
       </div>
       <Tabs.Root value={when.tab} onValueChange={(tab) => byHand({ tab: tab as Tab })} className="mt-3">
         <Tabs.List aria-label="Kind of schedule" className="flex gap-1 border-b">
           {tabs.map(([tab, name]) => (
-            <Tabs.Trigger key={tab} value={tab} className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-mute hover:text-ink data-[state=active]:border-ink data-[state=active]:font-semibold data-[state=active]:text-ink">
+            <Tabs.Trigger
+              key={tab}
+              value={tab}
+              className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-mute hover:text-ink data-[state=active]:border-ink data-[state=active]:font-semibold data-[state=active]:text-ink"
+            >
               {name}
             </Tabs.Trigger>
           ))}
@@ -70,16 +93,33 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
           <Tabs.Content value="at" className="flex flex-wrap items-start gap-3">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
               Date
-              <input type="date" className="field !w-auto text-ink" value={when.date} onChange={(event) => byHand({ date: event.target.value })} />
+              <input
+                type="date"
+                className="field !w-auto text-ink"
+                value={when.date}
+                onChange={(event) => byHand({ date: event.target.value })}
+              />
             </label>
             <ClockField label="Time" value={when.clock} onChange={(clock) => byHand({ clock })} />
           </Tabs.Content>
           <Tabs.Content value="every" className="flex flex-wrap items-end gap-3">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
               Every
-              <input type="number" min={1} step={1} className="field !w-24 text-ink" value={Number.isNaN(when.amount) ? "" : when.amount} onChange={(event) => byHand({ amount: event.target.valueAsNumber })} />
+              <input
+                type="number"
+                min={1}
+                step={1}
+                className="field !w-24 text-ink"
+                value={Number.isNaN(when.amount) ? "" : when.amount}
+                onChange={(event) => byHand({ amount: event.target.valueAsNumber })}
+              />
             </label>
-            <select aria-label="Unit" className="field !w-auto" value={when.unit} onChange={(event) => byHand({ unit: event.target.value as Unit })}>
+            <select
+              aria-label="Unit"
+              className="field !w-auto"
+              value={when.unit}
+              onChange={(event) => byHand({ unit: event.target.value as Unit })}
+            >
               {Object.keys(unitMs).map((unit) => (
                 <option key={unit}>{unit}</option>
               ))}
@@ -92,7 +132,15 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
           <Tabs.Content value="cron">
             <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
               Expression: minute, hour, day, month, weekday; six fields begin with seconds
-              <input className="field font-mono text-ink" value={when.cron} spellCheck={false} autoComplete="off" aria-invalid={wrongTab !== null} aria-describedby="tab-says" onChange={(event) => byHand({ cron: event.target.value })} />
+              <input
+                className="field font-mono text-ink"
+                value={when.cron}
+                spellCheck={false}
+                autoComplete="off"
+                aria-invalid={wrongTab !== null}
+                aria-describedby="tab-says"
+                onChange={(event) => byHand({ cron: event.target.value })}
+              />
             </label>
           </Tabs.Content>
           <div id="tab-says" aria-live="polite" className="text-[0.93rem] text-bad">
@@ -101,7 +149,12 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
         </div>
       </Tabs.Root>
       <div className="max-w-[22rem]">
-        <ZoneField label="Time zone" value={when.zone} onChange={(zone) => setWhen({ ...when, zone })} error={refused.zone ?? previewed.zoneError} />
+        <ZoneField
+          label="Time zone"
+          value={when.zone}
+          onChange={(zone) => setWhen({ ...when, zone })}
+          error={refused.zone ?? previewed.zoneError}
+        />
       </div>
       <NextTable preview={preview} busy={previewed.busy} />
     </>
@@ -117,7 +170,13 @@ function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number
         {dayNames.map((name, index) => {
           const on = days.includes(index + 1);
           return (
-            <button key={name} type="button" aria-pressed={on} className={`h-9 w-11 rounded-md border text-[0.9rem] ${on ? "border-ink bg-ink text-paper" : "hover:bg-hover"}`} onClick={() => toggle(index + 1)}>
+            <button
+              key={name}
+              type="button"
+              aria-pressed={on}
+              className={`h-9 w-11 rounded-md border text-[0.9rem] ${on ? "border-ink bg-ink text-paper" : "hover:bg-hover"}`}
+              onClick={() => toggle(index + 1)}
+            >
               {name}
             </button>
           );
@@ -128,7 +187,8 @@ function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number
 }
 
 /** On a phone the date stands in the first column already; the weekday says whether UTC is a day off. */
-const shortUtc = (at: number) => `${dayOf(at, "UTC").split(" ", 1)[0]} ${at % 60_000 === 0 ? clockOf(at, "UTC") : clockWithSeconds(at, "UTC")}`;
+const shortUtc = (at: number) =>
+  `${dayOf(at, "UTC").split(" ", 1)[0]} ${at % 60_000 === 0 ? clockOf(at, "UTC") : clockWithSeconds(at, "UTC")}`;
 
 /** The next five, three ways: on the wall there, how far away, and in UTC. */
 function NextTable({ preview, busy }: { preview: Preview | undefined; busy: boolean }) {
@@ -162,9 +222,13 @@ function NextTable({ preview, busy }: { preview: Preview | undefined; busy: bool
             const instant = at ? Date.parse(at) : 0;
             return (
               <tr key={index} className="h-8 border-b border-dashed">
-                <td className="pr-3 whitespace-nowrap">{at && preview && <Wall at={at} zone={preview.timezone} seconds="if any" />}</td>
+                <td className="pr-3 whitespace-nowrap">
+                  {at && preview && <Wall at={at} zone={preview.timezone} seconds="if any" />}
+                </td>
                 <td className="pr-3 whitespace-nowrap text-mute">{at ? relativeOf(instant, now) : ""}</td>
-                <td className="whitespace-nowrap text-mute">{at && (narrow ? shortUtc(instant) : <Wall at={at} zone="UTC" seconds="if any" />)}</td>
+                <td className="whitespace-nowrap text-mute">
+                  {at && (narrow ? shortUtc(instant) : <Wall at={at} zone="UTC" seconds="if any" />)}
+                </td>
               </tr>
             );
           })}

@@ -16,7 +16,17 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
   const { data, error, isPending } = useWhy(jobId, at);
   return (
     <div className="border-t pt-3">
-      {isPending ? <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" /> : error ? <p className="text-bad"><Said text={sentenceOf(error)} /></p> : <p className="max-w-[44rem] whitespace-pre-line"><Said text={data.answer} /></p>}
+      {isPending ? (
+        <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" />
+      ) : error ? (
+        <p className="text-bad">
+          <Said text={sentenceOf(error)} />
+        </p>
+      ) : (
+        <p className="max-w-[44rem] whitespace-pre-line">
+          <Said text={data.answer} />
+        </p>
+      )}
       {data && data.runs.length > 0 && (
         <ul className="mt-2 max-w-[44rem] space-y-1 text-[0.93rem]">
           {data.runs.map((run) => (
@@ -36,7 +46,12 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
         </legend>
         <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
           Date
-          <input type="date" className="field !w-auto text-ink" value={date} onChange={(event) => setDate(event.target.value)} />
+          <input
+            type="date"
+            className="field !w-auto text-ink"
+            value={date}
+            onChange={(event) => setDate(event.target.value)}
+          />
         </label>
         <ClockField label="Time" value={clock} onChange={setClock} />
       </fieldset>

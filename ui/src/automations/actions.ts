@@ -52,7 +52,10 @@ export function useJobActions() {
       try {
         const run = await ops.runJob(job.id);
         placeRun(client, run);
-        toast({ text: `${run.waiting_for ? "Waiting to run" : "Running"}: ${job.name}`, link: { to: pathTo.run(run.id), text: "Show" } });
+        toast({
+          text: `${run.waiting_for ? "Waiting to run" : "Running"}: ${job.name}`,
+          link: { to: pathTo.run(run.id), text: "Show" },
+        });
       } catch (error) {
         if (error instanceof Refusal && error.code === "already_running" && error.problem.run_id)
           toast({ text: `Already running: ${job.name}`, link: { to: pathTo.run(error.problem.run_id), text: "Show" } });
@@ -66,5 +69,7 @@ export function useJobActions() {
 
 function nextOf(job: Job): string {
   const [first] = job.next;
-  return first ? `. Next: ${stampOf(Date.parse(first), job.schedule.tz ?? "UTC", nowMs())} ${job.schedule.tz ?? "UTC"}` : "";
+  return first
+    ? `. Next: ${stampOf(Date.parse(first), job.schedule.tz ?? "UTC", nowMs())} ${job.schedule.tz ?? "UTC"}`
+    : "";
 }

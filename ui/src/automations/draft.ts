@@ -100,7 +100,12 @@ export function scheduleOf(when: When): ScheduleDraft {
     case "at":
       return { kind: "at", at: `${when.date}T${when.clock}`, tz };
     case "every":
-      return { kind: "every", every_ms: Math.round(when.amount * unitMs[when.unit]), ...(when.anchor ? { anchor: when.anchor } : {}), tz };
+      return {
+        kind: "every",
+        every_ms: Math.round(when.amount * unitMs[when.unit]),
+        ...(when.anchor ? { anchor: when.anchor } : {}),
+        tz,
+      };
     case "days":
       return { kind: "cron", cron: cronOfDays(when.days, when.dayClock), tz };
     case "cron":
@@ -116,9 +121,12 @@ export function showIn(when: When, schedule: Schedule): When {
     const wall = partsOf(at, zone);
     return { ...when, zone, tab: "at", date: dateKey(at, zone), clock: `${two(wall.hour)}:${two(wall.minute)}` };
   }
-  if (schedule.kind === "every") return { ...when, zone, tab: "every", anchor: schedule.anchor ?? null, ...amountOf(schedule.every_ms) };
+  if (schedule.kind === "every")
+    return { ...when, zone, tab: "every", anchor: schedule.anchor ?? null, ...amountOf(schedule.every_ms) };
   const days = daysOfCron(schedule.cron);
-  return days ? { ...when, zone, tab: "days", ...days, cron: schedule.cron } : { ...when, zone, tab: "cron", cron: schedule.cron };
+  return days
+    ? { ...when, zone, tab: "days", ...days, cron: schedule.cron }
+    : { ...when, zone, tab: "cron", cron: schedule.cron };
 }
 
 function amountOf(ms: number): { amount: number; unit: Unit } {
@@ -139,7 +147,10 @@ function daysOfCron(cron: string): { days: number[]; dayClock: string } | null {
   if (!match) return null;
   const [, minute = "0", hour = "0", list = "*"] = match;
   const days = list === "*" ? [1, 2, 3, 4, 5, 6, 7] : list.split(",").flatMap(dayRange);
-  return { days: [...new Set(days.map((day) => (day === 0 ? 7 : day)))].sort(), dayClock: `${two(Number(hour))}:${two(Number(minute))}` };
+  return {
+    days: [...new Set(days.map((day) => (day === 0 ? 7 : day)))].sort(),
+    dayClock: `${two(Number(hour))}:${two(Number(minute))}`,
+  };
 }
 
 function dayRange(part: string): number[] {

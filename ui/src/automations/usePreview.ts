@@ -4,12 +4,18 @@ import { useEffect, useState } from "react";
 import { Refusal } from "../api/client";
 import { previewSchedule } from "../api/operations";
 import type { Preview } from "../api/types";
-import { type When, scheduleOf } from "./draft";
+import { scheduleOf, type When } from "./draft";
 
 const PAUSE_MS = 250;
 const COUNT = 5;
 
-export type Previewed = { preview: Preview | undefined; busy: boolean; scheduleError: string | null; zoneError: string | null; otherError: string | null };
+export type Previewed = {
+  preview: Preview | undefined;
+  busy: boolean;
+  scheduleError: string | null;
+  zoneError: string | null;
+  otherError: string | null;
+};
 
 export function usePreview(when: When): Previewed {
   const body = JSON.stringify(bodyOf(when));
@@ -27,7 +33,11 @@ export function usePreview(when: When): Previewed {
     gcTime: 60_000,
   });
   const settled = asked === body;
-  return { preview: settled && body !== "null" ? query.data : undefined, busy: body !== "null" && (!settled || query.isFetching), ...errorsOf(settled ? query.error : null) };
+  return {
+    preview: settled && body !== "null" ? query.data : undefined,
+    busy: body !== "null" && (!settled || query.isFetching),
+    ...errorsOf(settled ? query.error : null),
+  };
 }
 
 function bodyOf(when: When) {
@@ -42,8 +52,10 @@ function bodyOf(when: When) {
 
 /** A wrong zone and a wrong expression are two different mistakes, and are said in two places. */
 function errorsOf(error: unknown): Pick<Previewed, "scheduleError" | "zoneError" | "otherError"> {
-  if (!(error instanceof Refusal)) return { scheduleError: null, zoneError: null, otherError: error instanceof Error ? error.message : null };
-  const isZone = (field: { field: string; code: string }) => field.code === "unknown_timezone" || field.field === "timezone" || field.field.endsWith(".tz");
+  if (!(error instanceof Refusal))
+    return { scheduleError: null, zoneError: null, otherError: error instanceof Error ? error.message : null };
+  const isZone = (field: { field: string; code: string }) =>
+    field.code === "unknown_timezone" || field.field === "timezone" || field.field.endsWith(".tz");
   const zone = error.fields.filter(isZone).map((field) => field.detail);
   const schedule = error.fields.filter((field) => !isZone(field)).map((field) => field.detail);
   if (error.fields.length === 0) schedule.push(error.message);

@@ -7,11 +7,11 @@ import { useStatus } from "../api/queries";
 import type { Session } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
-import { ModelHelp } from "../settings/ModelHelp";
 import { Sheet } from "../parts/Sheet";
 import { complain } from "../parts/toasts";
 import { titleOf } from "../parts/words";
 import { ZoneField } from "../parts/ZoneField";
+import { ModelHelp } from "../settings/ModelHelp";
 import { Zone } from "../time/Time";
 import { DeleteSession } from "./DeleteSession";
 import { SessionList } from "./SessionList";
@@ -21,7 +21,12 @@ export function ChatHead({ session }: { session: Session | undefined }) {
   const close = () => setOpen(null);
   return (
     <header className="flex min-h-14 flex-none items-center gap-2 border-b px-2 sm:px-5">
-      <button type="button" className="icon-button md:hidden" aria-label="Conversations" onClick={() => setOpen("sessions")}>
+      <button
+        type="button"
+        className="icon-button md:hidden"
+        aria-label="Conversations"
+        onClick={() => setOpen("sessions")}
+      >
         <Icon name="list" />
       </button>
       <div className="flex min-w-0 flex-1 items-baseline gap-2.5">
@@ -61,7 +66,11 @@ export function OfflineBadge() {
   if (!status?.model.offline) return null;
   return (
     <>
-      <button type="button" className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-[0.83rem] text-wait" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-[0.83rem] text-wait"
+        onClick={() => setOpen(true)}
+      >
         Offline mode: not an AI
       </button>
       {open && (
@@ -83,7 +92,11 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
     event.preventDefault();
     setBusy(true);
     try {
-      const changes = { title: title.trim() || null, ...(zone !== session.timezone ? { timezone: zone } : {}), revision: session.revision };
+      const changes = {
+        title: title.trim() || null,
+        ...(zone !== session.timezone ? { timezone: zone } : {}),
+        revision: session.revision,
+      };
       placeSession(client, await updateSession(session.key, changes));
       onClose();
     } catch (error) {
@@ -97,9 +110,21 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <label className="flex flex-col gap-1">
           <span className="text-[0.87rem] font-semibold">Name</span>
-          <input className="field" data-first value={title} maxLength={128} placeholder={session.key} onChange={(event) => setTitle(event.target.value)} />
+          <input
+            className="field"
+            data-first
+            value={title}
+            maxLength={128}
+            placeholder={session.key}
+            onChange={(event) => setTitle(event.target.value)}
+          />
         </label>
-        <ZoneField label="Time zone" value={zone} onChange={setZone} hint="New automations of this conversation are read in this zone." />
+        <ZoneField
+          label="Time zone"
+          value={zone}
+          onChange={setZone}
+          hint="New automations of this conversation are read in this zone."
+        />
         <div className="flex justify-end gap-2">
           <button type="button" className="button" onClick={onClose}>
             Cancel

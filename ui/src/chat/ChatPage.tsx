@@ -43,7 +43,8 @@ function Home() {
 }
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz234567";
-const newKey = () => `web:${Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => LETTERS[byte % 32]).join("")}`;
+const newKey = () =>
+  `web:${Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => LETTERS[byte % 32]).join("")}`;
 
 function titleFrom(text: string): string {
   const line = text.split("\n", 1)[0] ?? "";
@@ -73,7 +74,13 @@ function Beginning() {
             <NotSent one={unsent} />
           </p>
         )}
-        <Composer session={undefined} draftKey="new" onSend={(text) => void begin(text)} onPanel={null} panelOpen={false} />
+        <Composer
+          session={undefined}
+          draftKey="new"
+          onSend={(text) => void begin(text)}
+          onPanel={null}
+          panelOpen={false}
+        />
       </Foot>
     </div>
   );
@@ -88,7 +95,8 @@ function Conversation({ sessionKey }: { sessionKey: string }) {
 
   if (session.isPending) return <Waiting />;
   if (session.error instanceof Refusal && session.error.status === 404) return <Gone />;
-  if (!session.data) return session.isError ? <Failed error={session.error} again={() => void session.refetch()} /> : <Gone />;
+  if (!session.data)
+    return session.isError ? <Failed error={session.error} again={() => void session.refetch()} /> : <Gone />;
   return <Open session={session.data} />;
 }
 
@@ -116,17 +124,30 @@ function Open({ session }: { session: Session }) {
     void post(key, text, mode);
   }
 
-  const empty = messages.data?.items.length === 0 && outbox.length === 0 && session.state === "idle" && jobs.length === 0;
+  const empty =
+    messages.data?.items.length === 0 && outbox.length === 0 && session.state === "idle" && jobs.length === 0;
   return (
     <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col">
         <ChatHead session={session} />
         {messages.isPending && <Waiting bare />}
         {messages.isError && !messages.data && <Failed error={messages.error} again={() => void messages.refetch()} />}
-        {messages.data && (empty ? <FirstMinute onTry={(text) => send(text, "inject")} /> : <Transcript key={key} sessionKey={key} loaded={messages.data} jobs={jobs} zone={zone} at={at} />)}
+        {messages.data &&
+          (empty ? (
+            <FirstMinute onTry={(text) => send(text, "inject")} />
+          ) : (
+            <Transcript key={key} sessionKey={key} loaded={messages.data} jobs={jobs} zone={zone} at={at} />
+          ))}
         <Foot>
           <Lane session={session} jobs={jobs} />
-          <Composer key={key} session={session} draftKey={key} onSend={send} onPanel={togglePanel} panelOpen={wide ? panel : drawer} />
+          <Composer
+            key={key}
+            session={session}
+            draftKey={key}
+            onSend={send}
+            onPanel={togglePanel}
+            panelOpen={wide ? panel : drawer}
+          />
         </Foot>
       </div>
       {wide && panel && (
@@ -173,4 +194,3 @@ function Gone() {
     </Blank>
   );
 }
-

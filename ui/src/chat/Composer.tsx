@@ -63,9 +63,18 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
         <div className="flex min-h-7 flex-wrap items-center gap-x-3 pb-1 text-[0.87rem] text-mute">
           {choice ? (
             <>
-              <span id="will">{queue ? "Your message will be answered next, in a turn of its own." : "Your message will be seen in the answer in progress."}</span>
+              <span id="will">
+                {queue
+                  ? "Your message will be answered next, in a turn of its own."
+                  : "Your message will be seen in the answer in progress."}
+              </span>
               <label className="ml-auto flex items-center gap-1.5">
-                <input type="checkbox" className="accent-(--color-accent)" checked={queue} onChange={(event) => setQueue(event.target.checked)} />
+                <input
+                  type="checkbox"
+                  className="accent-(--color-accent)"
+                  checked={queue}
+                  onChange={(event) => setQueue(event.target.checked)}
+                />
                 Answer it next
               </label>
             </>
@@ -76,13 +85,26 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
       )}
       {tooLong > 0 && (
         <p id="too-long" role="alert" className="pb-1 text-[0.87rem] text-bad">
-          {plural(tooLong, "character")} too long: a message has at most {LONGEST.toLocaleString("en")}. Shorten it, or send it in parts.
+          {plural(tooLong, "character")} too long: a message has at most {LONGEST.toLocaleString("en")}. Shorten it, or
+          send it in parts.
         </p>
       )}
       <div className="flex items-end gap-1 rounded-xl border border-edge bg-paper py-1 pr-1 pl-1 focus-within:border-accent focus-within:outline focus-within:outline-accent">
         {onPanel && (
-          <Tip text={session?.automations.total ? plural(session.automations.total, "automation") : "Automations of this conversation"}>
-            <button type="button" className="icon-button" aria-label="Automations of this conversation" aria-pressed={panelOpen} onClick={onPanel}>
+          <Tip
+            text={
+              session?.automations.total
+                ? plural(session.automations.total, "automation")
+                : "Automations of this conversation"
+            }
+          >
+            <button
+              type="button"
+              className="icon-button"
+              aria-label="Automations of this conversation"
+              aria-pressed={panelOpen}
+              onClick={onPanel}
+            >
               <Icon name="clock" />
             </button>
           </Tip>

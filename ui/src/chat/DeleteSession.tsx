@@ -22,7 +22,8 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
       await deleteSession(session.key, withAutomations);
       leave();
     } catch (error) {
-      if (error instanceof Refusal && error.code === "blocked_by_automations") setBlocking(error.problem.automations ?? []);
+      if (error instanceof Refusal && error.code === "blocked_by_automations")
+        setBlocking(error.problem.automations ?? []);
       else complain(error);
       setBusy(false);
     }
@@ -47,8 +48,14 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
       </Sheet>
     );
   return (
-    <Sheet key="blocked" title={`${plural(blocking.length, "automation")} ${blocking.length === 1 ? "belongs" : "belong"} to it`} onClose={onClose}>
-      <p className="text-mute">Nothing has been deleted yet. These run in this conversation and would be deleted with it:</p>
+    <Sheet
+      key="blocked"
+      title={`${plural(blocking.length, "automation")} ${blocking.length === 1 ? "belongs" : "belong"} to it`}
+      onClose={onClose}
+    >
+      <p className="text-mute">
+        Nothing has been deleted yet. These run in this conversation and would be deleted with it:
+      </p>
       <ul className="mt-3 max-h-60 divide-y overflow-y-auto border-y" aria-label="Automations that block the deletion">
         {blocking.map((job) => (
           <li key={job.id} className="flex items-center gap-2.5 py-2">
@@ -58,7 +65,12 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
           </li>
         ))}
       </ul>
-      <Buttons busy={busy} onClose={onClose} onGo={() => void remove(true)} go={`Delete ${blocking.length === 1 ? "it" : "them"} and the conversation`} />
+      <Buttons
+        busy={busy}
+        onClose={onClose}
+        onGo={() => void remove(true)}
+        go={`Delete ${blocking.length === 1 ? "it" : "them"} and the conversation`}
+      />
     </Sheet>
   );
 }

@@ -15,12 +15,17 @@ export function MessageCard({ card, whole }: { card: Card; whole: boolean }) {
   const { undoChange } = useJobActions();
   const gone = (error instanceof Refusal && error.status === 404) || (job && job.removed_at !== null);
 
-  if (isPending) return <div className="skeleton mt-3 h-24 max-w-[34rem]" role="status" aria-label="Loading automation" />;
+  if (isPending)
+    return <div className="skeleton mt-3 h-24 max-w-[34rem]" role="status" aria-label="Loading automation" />;
   if (gone)
     return (
       <CardLine change="removed" name={job?.name ?? "automation"}>
         {card.change === "removed" && (
-          <button type="button" className="link" onClick={() => void undoChange(card.job_id, card.revision, job?.name ?? "automation")}>
+          <button
+            type="button"
+            className="link"
+            onClick={() => void undoChange(card.job_id, card.revision, job?.name ?? "automation")}
+          >
             Undo
           </button>
         )}
@@ -48,22 +53,36 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
         <p>{job.words}</p>
         <NextTimes job={job} zone={zone} />
         <details className="mt-2 text-[0.93rem]">
-          <summary className="text-mute hover:text-ink">{job.payload.kind === "reminder" ? "Exact words" : "Exact prompt"}</summary>
+          <summary className="text-mute hover:text-ink">
+            {job.payload.kind === "reminder" ? "Exact words" : "Exact prompt"}
+          </summary>
           <p className="mt-1 whitespace-pre-wrap [overflow-wrap:anywhere]">{job.payload.message}</p>
         </details>
-        {undoRevision === null && <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>}
+        {undoRevision === null && (
+          <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>
+        )}
       </div>
       <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1 max-xs:gap-0 max-xs:*:px-2">
         <Link to={pathTo.editJob(job.id)} className="button" data-look="plain">
           <Icon name="pencil" size={15} /> Edit
         </Link>
         {job.status !== "done" && (
-          <button type="button" className="button" data-look="plain" onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+          <button
+            type="button"
+            className="button"
+            data-look="plain"
+            onClick={() => void (job.enabled ? pause(job) : resume(job))}
+          >
             <Icon name={job.enabled ? "pause" : "play"} size={15} /> {job.enabled ? "Pause" : "Resume"}
           </button>
         )}
         {undoable && (
-          <button type="button" className="button" data-look="plain" onClick={() => void undoChange(job.id, undoRevision, job.name)}>
+          <button
+            type="button"
+            className="button"
+            data-look="plain"
+            onClick={() => void undoChange(job.id, undoRevision, job.name)}
+          >
             <Icon name="undo" size={15} /> Undo
           </button>
         )}
@@ -90,7 +109,11 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
               </span>
             </>
           )}
-          <Relative at={at} zone={zone} className={`ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`} />
+          <Relative
+            at={at}
+            zone={zone}
+            className={`ml-auto ${index === 0 ? "font-semibold text-accent" : "text-mute"}`}
+          />
         </li>
       ))}
     </ol>
@@ -98,9 +121,11 @@ function NextTimes({ job, zone }: { job: Job; zone: string }) {
 }
 
 export function quietReason(job: Job): string {
-  if (job.state.active_run_id) return job.state.running_at ? "Running now." : "Due. It waits until this conversation is free.";
+  if (job.state.active_run_id)
+    return job.state.running_at ? "Running now." : "Due. It waits until this conversation is free.";
   if (job.status === "done") return "Done. No time is left on its schedule.";
-  if (!job.enabled) return `Paused${job.state.disabled_reason ? `: ${reasonWord(job.state.disabled_reason)}` : ""}. It will not run until it is resumed.`;
+  if (!job.enabled)
+    return `Paused${job.state.disabled_reason ? `: ${reasonWord(job.state.disabled_reason)}` : ""}. It will not run until it is resumed.`;
   return "No time is planned.";
 }
 

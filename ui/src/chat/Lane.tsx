@@ -19,7 +19,9 @@ export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
   const now = useNow();
   // What was sent from here stands in the transcript already, with what will become of it.
   const own = new Set(useOutbox(session.key).map((one) => one.inboundId));
-  const waiting = session.lane.filter((one) => !own.has(one.inbound_id) && (session.state === "running" || now - Date.parse(one.queued_at) > 1000));
+  const waiting = session.lane.filter(
+    (one) => !own.has(one.inbound_id) && (session.state === "running" || now - Date.parse(one.queued_at) > 1000),
+  );
   if (session.state === "idle" && waiting.length === 0) return null;
   return (
     <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-[0.9rem]">
@@ -29,7 +31,9 @@ export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
           <WaitingLine key={one.inbound_id} waiting={one} jobs={jobs} idle={session.state === "idle"} />
         ))}
       </ul>
-      {session.lane_size > SHOWN && <p className="pl-[1.4rem] text-mute">and {plural(session.lane_size - SHOWN, "more", "more")} in line</p>}
+      {session.lane_size > SHOWN && (
+        <p className="pl-[1.4rem] text-mute">and {plural(session.lane_size - SHOWN, "more", "more")} in line</p>
+      )}
     </section>
   );
 }
@@ -56,7 +60,11 @@ function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
     <div className="flex min-h-8 items-center gap-2.5">
       <Glyph shape="running" />
       <span className="min-w-0 truncate">
-        {turn.source === "person" ? "Answering you" : <>Working on {nameOfRun(turn.run_id, jobs) ?? sourceWord[turn.source]}</>}
+        {turn.source === "person" ? (
+          "Answering you"
+        ) : (
+          <>Working on {nameOfRun(turn.run_id, jobs) ?? sourceWord[turn.source]}</>
+        )}
         {step?.kind === "tool" && <span className="text-mute">, using {step.name}</span>}
       </span>
       {turn.run_id && (
@@ -78,7 +86,13 @@ function WaitingLine({ waiting, jobs, idle }: { waiting: Waiting; jobs: Job[]; i
     <li className="flex min-h-7 items-center gap-2.5">
       <Glyph shape="waiting" label="Waiting" />
       <span className="min-w-0 truncate">{name}</span>
-      <span className="ml-auto flex-none text-[0.87rem] text-mute">{waiting.source === "person" ? "next in line" : idle && waiting.waiting_for === "session" ? "goes along with the next turn" : waitingForWord(waiting.waiting_for)}</span>
+      <span className="ml-auto flex-none text-[0.87rem] text-mute">
+        {waiting.source === "person"
+          ? "next in line"
+          : idle && waiting.waiting_for === "session"
+            ? "goes along with the next turn"
+            : waitingForWord(waiting.waiting_for)}
+      </span>
     </li>
   );
 }

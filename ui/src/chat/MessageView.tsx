@@ -1,6 +1,6 @@
 // One message. What an agent did by the clock never looks like something a person typed.
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, memo, useLayoutEffect, useRef, useState } from "react";
+import { memo, type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
 import type { Message, MessageDelivery } from "../api/types";
@@ -18,7 +18,13 @@ import { clockOf, clockWithSeconds, latenessOf, stampOf } from "../time/format";
 import { Zone } from "../time/Time";
 import { MessageCard } from "./JobCard";
 
-type MessageProps = { message: Message; zone: string; follows: boolean; cardOf: (jobId: string) => number | undefined; marked: boolean };
+type MessageProps = {
+  message: Message;
+  zone: string;
+  follows: boolean;
+  cardOf: (jobId: string) => number | undefined;
+  marked: boolean;
+};
 
 export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked }: MessageProps) {
   return (
@@ -40,14 +46,23 @@ function Body({ message, zone, follows }: { message: Message; zone: string; foll
   if (message.meta.source === "hook") return <HookBody message={message} />;
   if (message.kind === "note") return <NoteBody message={message} />;
   if (message.kind === "report" && message.role === "user") return <ReportBody message={message} />;
-  if (message.role === "user") return message.kind === "scheduled" || message.meta.cron_turn ? <OpeningBody message={message} zone={zone} /> : <PersonBody text={message.text} />;
+  if (message.role === "user")
+    return message.kind === "scheduled" || message.meta.cron_turn ? (
+      <OpeningBody message={message} zone={zone} />
+    ) : (
+      <PersonBody text={message.text} />
+    );
   return (
     <div>
       <span className="sr-only">Agent: </span>
       {message.kind === "reminder" && <Chip icon="bell" message={message} word="Reminder" />}
       {message.kind === "scheduled" && !follows && <Chip icon="clock" message={message} word="Scheduled" />}
       {message.kind === "report" && !follows && <Chip icon="report" message={message} word="After a report" />}
-      {message.meta.outcome === "failed" || message.meta.outcome === "cancelled" ? <Unfinished message={message} /> : <Markdown text={message.text} />}
+      {message.meta.outcome === "failed" || message.meta.outcome === "cancelled" ? (
+        <Unfinished message={message} />
+      ) : (
+        <Markdown text={message.text} />
+      )}
     </div>
   );
 }
@@ -89,7 +104,9 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
           </Link>
         )}
       </p>
-      <p className="mt-0.5 line-clamp-3 text-[0.93rem] whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">{askedOf(message)}</p>
+      <p className="mt-0.5 line-clamp-3 text-[0.93rem] whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">
+        {askedOf(message)}
+      </p>
     </div>
   );
 }
@@ -193,7 +210,12 @@ export function QuietLine({ messages, zone }: { messages: Message[]; zone: strin
   return (
     <Line at={last.created_at} zone={zone} seq={last.seq}>
       <div className="text-[0.93rem] text-mute">
-        <button type="button" className="flex items-center gap-2 text-left hover:text-ink" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button
+          type="button"
+          className="flex items-center gap-2 text-left hover:text-ink"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
           <Icon name="check" size={15} />
           <span>
             {last.meta.cron_job_name ? `${last.meta.cron_job_name}: ` : ""}
@@ -260,10 +282,15 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
 
   const dead = delivery.state === "dead";
   return (
-    <p className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-[0.87rem] ${dead ? "text-bad" : "text-wait"}`} role={dead ? "alert" : undefined}>
+    <p
+      className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-[0.87rem] ${dead ? "text-bad" : "text-wait"}`}
+      role={dead ? "alert" : undefined}
+    >
       <Glyph shape={dead ? "error" : "waiting"} size={10} />
       <span className="[overflow-wrap:anywhere]">
-        {dead ? `Not delivered to ${delivery.address} after ${plural(delivery.attempts, "attempt")}` : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
+        {dead
+          ? `Not delivered to ${delivery.address} after ${plural(delivery.attempts, "attempt")}`
+          : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
         {delivery.error && (
           <>
             : <Said text={delivery.error} />

@@ -12,7 +12,9 @@ import { quietReason } from "./JobCard";
 export function Panel({ jobs, sessionKey, more }: { jobs: Job[]; sessionKey: string; more: boolean }) {
   return (
     <div className="px-4 pb-4">
-      {jobs.length === 0 && <p className="py-4 text-mute">Nothing is scheduled here yet. Ask for it in your own words, or make one.</p>}
+      {jobs.length === 0 && (
+        <p className="py-4 text-mute">Nothing is scheduled here yet. Ask for it in your own words, or make one.</p>
+      )}
       <ul className="divide-y">
         {jobs.map((job) => (
           <PanelRow key={job.id} job={job} />
@@ -56,7 +58,12 @@ function PanelRow({ job }: { job: Job }) {
       </div>
       {job.kind !== "system" && job.status !== "done" && (
         <Tip text={job.enabled ? "Pause" : "Resume"} side="left">
-          <button type="button" className="icon-button" aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`} onClick={() => void (job.enabled ? pause(job) : resume(job))}>
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={`${job.enabled ? "Pause" : "Resume"} ${job.name}`}
+            onClick={() => void (job.enabled ? pause(job) : resume(job))}
+          >
             <Icon name={job.enabled ? "pause" : "play"} size={16} />
           </button>
         </Tip>

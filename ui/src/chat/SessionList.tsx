@@ -1,8 +1,8 @@
 // Conversations at the side: newest activity first, found by title or words.
 import { useDeferredValue, useState } from "react";
+import { sentenceOf } from "../api/client";
 import { flat, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
-import { sentenceOf } from "../api/client";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { More } from "../parts/More";
@@ -48,8 +48,17 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
             </button>
           </p>
         )}
-        {list.isSuccess && sessions.length === 0 && <p className="px-2.5 py-3 text-[0.87rem] text-mute">{asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}</p>}
-        <Pages label="Conversations" busy={false} pages={(list.data?.pages ?? []).map((page) => page.items)} row={(session) => <SessionRow key={session.key} session={session} onChoose={onChoose} />} />
+        {list.isSuccess && sessions.length === 0 && (
+          <p className="px-2.5 py-3 text-[0.87rem] text-mute">
+            {asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}
+          </p>
+        )}
+        <Pages
+          label="Conversations"
+          busy={false}
+          pages={(list.data?.pages ?? []).map((page) => page.items)}
+          row={(session) => <SessionRow key={session.key} session={session} onChoose={onChoose} />}
+        />
         <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
       </div>
     </>
@@ -62,25 +71,39 @@ function SessionRow({ session, onChoose }: { session: Session; onChoose?: () => 
   const { enabled, total } = session.automations;
   return (
     <li>
-      <Link to={to} onClick={onChoose} aria-current={here ? "page" : undefined} className={`block rounded-md px-2.5 py-1.5 ${here ? "bg-hover" : "hover:bg-tint"}`}>
+      <Link
+        to={to}
+        onClick={onChoose}
+        aria-current={here ? "page" : undefined}
+        className={`block rounded-md px-2.5 py-1.5 ${here ? "bg-hover" : "hover:bg-tint"}`}
+      >
         <span className="flex items-center gap-2">
           <span className={`truncate ${here ? "font-semibold" : ""}`}>{titleOf(session)}</span>
           {session.state === "running" && <Glyph shape="running" size={10} label="Running" />}
           {total > 0 && (
-            <span className="ml-auto flex flex-none items-center gap-1 text-[0.8rem] text-mute" title={`${plural(total, "automation")}, ${enabled} active`}>
+            <span
+              className="ml-auto flex flex-none items-center gap-1 text-[0.8rem] text-mute"
+              title={`${plural(total, "automation")}, ${enabled} active`}
+            >
               <Icon name="clock" size={13} />
               {total}
               <span className="sr-only"> automations</span>
             </span>
           )}
         </span>
-        {session.last_message && <span className="block truncate text-[0.87rem] text-mute">{oneLine(askedOf(session.last_message))}</span>}
+        {session.last_message && (
+          <span className="block truncate text-[0.87rem] text-mute">{oneLine(askedOf(session.last_message))}</span>
+        )}
       </Link>
     </li>
   );
 }
 
-const oneLine = (text: string) => text.slice(0, 160).replace(/[*_`#>]+/g, "").replace(/\s+/g, " ");
+const oneLine = (text: string) =>
+  text
+    .slice(0, 160)
+    .replace(/[*_`#>]+/g, "")
+    .replace(/\s+/g, " ");
 
 function Waiting() {
   return (

@@ -2,9 +2,9 @@
 // conversation it holds a window, which moves as one reads on.
 import { useQueryClient } from "@tanstack/react-query";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { Transcript as Loaded } from "../api/cache";
 import { useLiveTurn } from "../api/live";
 import { loadNewer, loadOlder, moveTo } from "../api/queries";
-import type { Transcript as Loaded } from "../api/cache";
 import type { Job } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Markdown } from "../parts/Markdown";
@@ -15,7 +15,7 @@ import { Zone } from "../time/Time";
 import { type Entry, entriesOf, newestCards } from "./entries";
 import { JobCard, JobLine } from "./JobCard";
 import { Line, MessageView, PersonBody, QuietLine } from "./MessageView";
-import { type Outgoing, drop, postAgain, useOutbox } from "./outbox";
+import { drop, type Outgoing, postAgain, useOutbox } from "./outbox";
 
 type TranscriptProps = { sessionKey: string; loaded: Loaded; jobs: Job[]; zone: string; at: number | null };
 
@@ -61,13 +61,26 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
 
   return (
     <div className="relative min-h-0 flex-1">
-      <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto" tabIndex={0} role="log" aria-label="Conversation" aria-live="polite" aria-busy={live !== undefined}>
+      <div
+        ref={box}
+        onScroll={onScroll}
+        className="h-full overflow-y-auto"
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="polite"
+        aria-busy={live !== undefined}
+      >
         <div className="mx-auto max-w-[50rem] px-4 pt-3 pb-6 sm:px-8">
           {loaded.older && <Beyond which="earlier" busy={busy} load={older} />}
           {entries.map((entry) => (
             <EntryView key={entry.key} entry={entry} zone={zone} cardOf={cardOf} at={at} />
           ))}
-          {loaded.newer ? <Beyond which="later" busy={busy} load={newer} /> : <Tail sessionKey={sessionKey} zone={zone} text={live?.text ?? ""} outgoing={outgoing} />}
+          {loaded.newer ? (
+            <Beyond which="later" busy={busy} load={newer} />
+          ) : (
+            <Tail sessionKey={sessionKey} zone={zone} text={live?.text ?? ""} outgoing={outgoing} />
+          )}
         </div>
       </div>
       {!atEnd && (
@@ -90,7 +103,17 @@ function Beyond({ which, busy, load }: { which: "earlier" | "later"; busy: boole
 }
 
 /** What is not in the record yet: the answer as it grows, and what is on its way. */
-function Tail({ sessionKey, zone, text, outgoing }: { sessionKey: string; zone: string; text: string; outgoing: Outgoing[] }) {
+function Tail({
+  sessionKey,
+  zone,
+  text,
+  outgoing,
+}: {
+  sessionKey: string;
+  zone: string;
+  text: string;
+  outgoing: Outgoing[];
+}) {
   const view = (one: Outgoing) => <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />;
   return (
     <>
@@ -124,16 +147,35 @@ const EntryView = memo(function EntryView({ entry, zone, cardOf, at }: EntryProp
     case "job":
       return (
         <Line at={entry.job.created_at} zone={zone}>
-          {entry.whole ? <JobCard job={entry.job} change="added" undoRevision={null} /> : <JobLine job={entry.job} change="added" />}
+          {entry.whole ? (
+            <JobCard job={entry.job} change="added" undoRevision={null} />
+          ) : (
+            <JobLine job={entry.job} change="added" />
+          )}
         </Line>
       );
     case "message":
-      return <MessageView message={entry.message} zone={zone} follows={entry.follows} cardOf={cardOf} marked={entry.message.seq === at} />;
+      return (
+        <MessageView
+          message={entry.message}
+          zone={zone}
+          follows={entry.follows}
+          cardOf={cardOf}
+          marked={entry.message.seq === at}
+        />
+      );
   }
 });
 
 function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: string; zone: string }) {
-  const word = one.state === "sending" ? "Sending" : one.will === "queue" ? "Will be answered next" : one.will === "inject" ? "Will be seen in this answer" : null;
+  const word =
+    one.state === "sending"
+      ? "Sending"
+      : one.will === "queue"
+        ? "Will be answered next"
+        : one.will === "inject"
+          ? "Will be seen in this answer"
+          : null;
   return (
     <Line at={null} zone={zone}>
       <PersonBody text={one.text} faded />
@@ -157,14 +199,25 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
 }
 
 export function NotSent({ one }: { one: Outgoing }) {
-  return <span>{one.state === "refused" ? <>Not sent. <Said text={one.error ?? ""} /></> : "Not sent yet: Homing does not answer. It will be sent as soon as Homing is back."}</span>;
+  return (
+    <span>
+      {one.state === "refused" ? (
+        <>
+          Not sent. <Said text={one.error ?? ""} />
+        </>
+      ) : (
+        "Not sent yet: Homing does not answer. It will be sent as soon as Homing is back."
+      )}
+    </span>
+  );
 }
 
 /** Where the newest card of a job stands. The same function until that changes, so that no message is drawn again for nothing. */
 function useCardOf(loaded: Loaded) {
   const newest = newestCards(loaded.items);
   const held = useRef(newest);
-  if (held.current.size !== newest.size || [...newest].some(([jobId, seq]) => held.current.get(jobId) !== seq)) held.current = newest;
+  if (held.current.size !== newest.size || [...newest].some(([jobId, seq]) => held.current.get(jobId) !== seq))
+    held.current = newest;
   const cards = held.current;
   return useCallback((jobId: string) => cards.get(jobId), [cards]);
 }
@@ -210,7 +263,10 @@ function useWindow(key: string, loaded: Loaded, box: React.RefObject<HTMLDivElem
   );
   const older = useCallback(() => void (data.current.older && load(loadOlder)), [load]);
   const newer = useCallback(() => void (data.current.newer && load(loadNewer)), [load]);
-  const move = useCallback((at: number | null) => void ((at !== null || data.current.newer) && moveTo(client, key, at).catch(complain)), [client, key]);
+  const move = useCallback(
+    (at: number | null) => void ((at !== null || data.current.newer) && moveTo(client, key, at).catch(complain)),
+    [client, key],
+  );
 
   // Looked at before React changes the page, for one may scroll until the last moment: which line is read, and where.
   const moves = shown.current !== `${firstSeq} ${lastSeq}`;
@@ -261,7 +317,13 @@ function useSeeOwn(outgoing: Outgoing[], toEnd: () => void) {
 }
 
 /** Bring a linked message into sight; where the window does not hold it, the window moves there. */
-function useScrollTo(box: React.RefObject<HTMLDivElement | null>, at: number | null, loaded: Loaded, move: (at: number) => void, leaveEnd: () => void) {
+function useScrollTo(
+  box: React.RefObject<HTMLDivElement | null>,
+  at: number | null,
+  loaded: Loaded,
+  move: (at: number) => void,
+  leaveEnd: () => void,
+) {
   const done = useRef<number | null>(null);
   const moved = useRef<number | null>(null);
   useEffect(() => {

@@ -46,7 +46,13 @@ export function entriesOf(loaded: Transcript, jobs: Job[], zone: string): Entry[
     }
     dayLine(at);
     if (message.kind === "status") entries.push({ kind: "quiet", key: `quiet ${message.seq}`, messages: [message] });
-    else entries.push({ kind: "message", key: String(message.seq), message, follows: messages[index - 1]?.turn_id === message.turn_id && message.turn_id !== null });
+    else
+      entries.push({
+        kind: "message",
+        key: String(message.seq),
+        message,
+        follows: messages[index - 1]?.turn_id === message.turn_id && message.turn_id !== null,
+      });
   }
   straysUntil(Number.POSITIVE_INFINITY);
   return entries;
@@ -61,7 +67,14 @@ function strayJobs({ items, older, newer }: Transcript, jobs: Job[]): Job[] {
   const to = newer ? Date.parse(items.at(-1)?.created_at ?? "") || 0 : Number.POSITIVE_INFINITY;
   const within = (at: number) => at >= from && at < to;
   return jobs
-    .filter((job) => job.kind !== "system" && job.origin.door !== "tool" && !job.origin.turn_id && !announced.has(job.id) && within(Date.parse(job.created_at)))
+    .filter(
+      (job) =>
+        job.kind !== "system" &&
+        job.origin.door !== "tool" &&
+        !job.origin.turn_id &&
+        !announced.has(job.id) &&
+        within(Date.parse(job.created_at)),
+    )
     .sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
 

@@ -11,7 +11,8 @@ const SETTING = "homing.notify";
 const SOON_MS = 3_600_000;
 
 export const canNotify = () => "Notification" in window;
-export const notifying = () => canNotify() && Notification.permission === "granted" && localStorage.getItem(SETTING) !== "off";
+export const notifying = () =>
+  canNotify() && Notification.permission === "granted" && localStorage.getItem(SETTING) !== "off";
 
 export async function turnNotify(on: boolean): Promise<boolean> {
   if (!on) {
@@ -20,7 +21,9 @@ export async function turnNotify(on: boolean): Promise<boolean> {
   }
   const answer = await Notification.requestPermission();
   if (answer !== "granted") {
-    complain(new Error("The browser does not allow notifications for this page. Change it in the browser's site settings."));
+    complain(
+      new Error("The browser does not allow notifications for this page. Change it in the browser's site settings."),
+    );
     return false;
   }
   localStorage.setItem(SETTING, "on");
@@ -49,7 +52,11 @@ function show(message: Message) {
   const unasked = message.kind !== "chat" && message.kind !== "status" && message.role === "assistant";
   if (!unasked || !document.hidden || !notifying()) return;
   const title = message.meta.cron_job_name ?? "Homing";
-  const note = new Notification(title, { body: message.text.slice(0, 200), tag: `${message.session_key}#${message.seq}`, icon: "/mark.svg" });
+  const note = new Notification(title, {
+    body: message.text.slice(0, 200),
+    tag: `${message.session_key}#${message.seq}`,
+    icon: "/mark.svg",
+  });
   note.onclick = () => {
     window.focus();
     navigate(pathTo.message(message.session_key, message.seq));

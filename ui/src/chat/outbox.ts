@@ -1,6 +1,6 @@
 // Messages on their way to the server. Each stays here until the transcript has it, so that none is ever seen to vanish.
 import { useSyncExternalStore } from "react";
-import { Unreachable, randomKey, sentenceOf } from "../api/client";
+import { randomKey, sentenceOf, Unreachable } from "../api/client";
 import { nextHello } from "../api/live";
 import { sendMessage } from "../api/operations";
 
@@ -25,7 +25,10 @@ function set(key: string, next: readonly Outgoing[]) {
 }
 
 function change(key: string, id: string, changes: Partial<Outgoing>) {
-  set(key, (boxes.get(key) ?? NONE).map((one) => (one.id === id ? { ...one, ...changes } : one)));
+  set(
+    key,
+    (boxes.get(key) ?? NONE).map((one) => (one.id === id ? { ...one, ...changes } : one)),
+  );
 }
 
 export const useOutbox = (key: string) =>
@@ -38,7 +41,16 @@ export const useOutbox = (key: string) =>
   );
 
 export function post(key: string, text: string, mode: "inject" | "queue"): Promise<boolean> {
-  const one: Outgoing = { id: randomKey(), text, mode, sentAt: Date.now(), state: "sending", inboundId: null, will: null, error: null };
+  const one: Outgoing = {
+    id: randomKey(),
+    text,
+    mode,
+    sentAt: Date.now(),
+    state: "sending",
+    inboundId: null,
+    will: null,
+    error: null,
+  };
   set(key, [...(boxes.get(key) ?? NONE), one]);
   return carry(key, one);
 }

@@ -11,8 +11,8 @@ import { More } from "../parts/More";
 import { Pages } from "../parts/Pages";
 import { Said } from "../parts/Said";
 import { SessionName } from "../parts/SessionName";
-import { useTitle } from "../parts/useTitle";
 import { complain, toast } from "../parts/toasts";
+import { useTitle } from "../parts/useTitle";
 import { plural } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { Relative, Stamp } from "../time/Time";
@@ -30,7 +30,9 @@ export default function DeliveriesPage() {
   const state = tabs.find(([value]) => value === asked)?.[0] ?? "";
   const list = useDeliveries(state);
   const counts = useStatus().data?.deliveries;
-  const pages = (list.data?.pages ?? []).map((page) => page.items.filter((delivery) => state === "" || delivery.state === state));
+  const pages = (list.data?.pages ?? []).map((page) =>
+    page.items.filter((delivery) => state === "" || delivery.state === state),
+  );
   const none = pages.every((deliveries) => deliveries.length === 0);
   return (
     <div className="page">
@@ -47,7 +49,12 @@ export default function DeliveriesPage() {
               className={`-mb-px flex flex-none items-center gap-2 border-b-2 px-2.5 py-2 ${here ? "border-ink font-semibold" : "border-transparent text-mute hover:text-ink"}`}
               onClick={() => setSearch({ state: value })}
             >
-              {name} {count !== undefined && <span className={`font-normal ${value === "dead" && count > 0 ? "text-bad" : "text-mute"}`}>{count}</span>}
+              {name}{" "}
+              {count !== undefined && (
+                <span className={`font-normal ${value === "dead" && count > 0 ? "text-bad" : "text-mute"}`}>
+                  {count}
+                </span>
+              )}
             </button>
           );
         })}
@@ -56,7 +63,9 @@ export default function DeliveriesPage() {
       {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (
         <Blank icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
-          {state === "dead" ? "No message is undelivered." : "Each message that is carried to an address stands here, with how often it was tried."}
+          {state === "dead"
+            ? "No message is undelivered."
+            : "Each message that is carried to an address stands here, with how often it was tried."}
         </Blank>
       )}
       <Pages
@@ -78,7 +87,14 @@ function Row({ delivery }: { delivery: Delivery }) {
       <Glyph shape={shapeOfDelivery(state)} label={state} />
       <div className="min-w-0">
         <p className="flex flex-wrap items-baseline gap-x-3">
-          <Link to={delivery.seq !== null ? pathTo.message(delivery.session_key, delivery.seq) : pathTo.chat(delivery.session_key)} className="font-semibold hover:underline">
+          <Link
+            to={
+              delivery.seq !== null
+                ? pathTo.message(delivery.session_key, delivery.seq)
+                : pathTo.chat(delivery.session_key)
+            }
+            className="font-semibold hover:underline"
+          >
             <SessionName of={delivery.session_key} />
           </Link>
           <span className="text-[0.9rem] text-mute [overflow-wrap:anywhere]">to {delivery.address}</span>
@@ -91,7 +107,9 @@ function Row({ delivery }: { delivery: Delivery }) {
             </>
           ) : (
             <>
-              {state === "dead" ? `given up after ${plural(attempts, "attempt")}` : `${plural(attempts, "attempt")} so far`}
+              {state === "dead"
+                ? `given up after ${plural(attempts, "attempt")}`
+                : `${plural(attempts, "attempt")} so far`}
               {state === "pending" && delivery.next_attempt_at && (
                 <>
                   , next <Relative at={delivery.next_attempt_at} zone={zone} />
@@ -100,7 +118,11 @@ function Row({ delivery }: { delivery: Delivery }) {
             </>
           )}
         </p>
-        {delivery.error && <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]"><Said text={delivery.error} /></p>}
+        {delivery.error && (
+          <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]">
+            <Said text={delivery.error} />
+          </p>
+        )}
       </div>
       {state === "dead" && <RetryButton delivery={delivery} />}
     </li>
@@ -121,7 +143,13 @@ function RetryButton({ delivery }: { delivery: Delivery }) {
     setBusy(false);
   }
   return (
-    <button type="button" className="button" disabled={busy} aria-label={`Retry delivery to ${delivery.address}`} onClick={() => void retry()}>
+    <button
+      type="button"
+      className="button"
+      disabled={busy}
+      aria-label={`Retry delivery to ${delivery.address}`}
+      onClick={() => void retry()}
+    >
       Retry
     </button>
   );

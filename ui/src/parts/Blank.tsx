@@ -1,6 +1,6 @@
 // What stands where nothing stands: nothing yet, still loading, or an error with a way on.
 import type { ReactNode } from "react";
-import { Unreachable, sentenceOf } from "../api/client";
+import { sentenceOf, Unreachable } from "../api/client";
 import { Icon, type IconName } from "./Icon";
 import { Said } from "./Said";
 

@@ -7,7 +7,11 @@ export type Shape = "ok" | "error" | "waiting" | "running" | "skipped" | "cancel
 /** One movement of the pen on a 12-unit square: where it begins, how it goes on, and how thick; without a width it fills. */
 export type Pen = { x: number; y: number; d: string; width?: number };
 
-const ring = (r: number): Pick<Pen, "x" | "y" | "d"> => ({ x: 6 - r, y: 6, d: `a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z` });
+const ring = (r: number): Pick<Pen, "x" | "y" | "d"> => ({
+  x: 6 - r,
+  y: 6,
+  d: `a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`,
+});
 
 export const drawings: Record<Shape, Pen[]> = {
   ok: [ring(4.3)],
@@ -31,7 +35,16 @@ export const drawings: Record<Shape, Pen[]> = {
 export function Stroke({ pen, places }: { pen: Pen; places: number[] }) {
   const d = places.map((left) => `M${left + pen.x} ${pen.y}${pen.d}`).join("");
   if (pen.width === undefined) return <path d={d} fill="currentColor" />;
-  return <path d={d} fill="none" stroke="currentColor" strokeWidth={pen.width} strokeLinecap="round" strokeLinejoin="round" />;
+  return (
+    <path
+      d={d}
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={pen.width}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    />
+  );
 }
 
 export const shapeColor: Record<Shape, string> = {
@@ -52,7 +65,13 @@ type GlyphProps = { shape: Shape; size?: number; label?: string; className?: str
 export function Glyph({ shape, size = 12, label, className }: GlyphProps) {
   const voice = label ? { role: "img", "aria-label": label } : { "aria-hidden": true };
   return (
-    <svg viewBox="0 0 12 12" width={size} height={size} className={`flex-none ${shapeColor[shape]} ${className ?? ""}`} {...voice}>
+    <svg
+      viewBox="0 0 12 12"
+      width={size}
+      height={size}
+      className={`flex-none ${shapeColor[shape]} ${className ?? ""}`}
+      {...voice}
+    >
       <g className={shape === "running" ? "turning" : undefined}>
         {drawings[shape].map((pen) => (
           <Stroke key={pen.d} pen={pen} places={HERE} />

@@ -1,6 +1,6 @@
 // Markdown to elements, token by token. No HTML is ever parsed: a tag in a message is text, and an image a link.
-import { type Token, type Tokens, lexer } from "marked";
-import { type ReactNode, memo } from "react";
+import { lexer, type Token, type Tokens } from "marked";
+import { memo, type ReactNode } from "react";
 
 const SAFE = /^(https?:|mailto:)/i;
 
@@ -35,7 +35,12 @@ function isDeep(tokens: Token[]): boolean {
   let level = tokens as Nested[];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEEPEST) return true;
-    level = level.flatMap((token) => [...(token.tokens ?? []), ...(token.items ?? []), ...(token.header ?? []), ...(token.rows ?? []).flat()]);
+    level = level.flatMap((token) => [
+      ...(token.tokens ?? []),
+      ...(token.items ?? []),
+      ...(token.header ?? []),
+      ...(token.rows ?? []).flat(),
+    ]);
   }
   return false;
 }
@@ -80,7 +85,16 @@ function Block({ token }: { token: Token }): ReactNode {
 function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, index) => (
     <li key={index} className={item.task ? "task" : undefined}>
-      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? "Done" : "Open"} className="mr-2 align-[-0.1em] accent-(--color-accent)" />}
+      {item.task && (
+        <input
+          type="checkbox"
+          checked={item.checked ?? false}
+          readOnly
+          disabled
+          aria-label={item.checked ? "Done" : "Open"}
+          className="mr-2 align-[-0.1em] accent-(--color-accent)"
+        />
+      )}
       {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
     </li>
   ));
@@ -133,7 +147,11 @@ function Inline({ token }: { token: Token }): ReactNode {
     case "link":
       return <Anchor href={(token as Tokens.Link).href}>{inline(token.tokens)}</Anchor>;
     case "image":
-      return <Anchor href={(token as Tokens.Image).href}>{(token as Tokens.Image).text || (token as Tokens.Image).href}</Anchor>;
+      return (
+        <Anchor href={(token as Tokens.Image).href}>
+          {(token as Tokens.Image).text || (token as Tokens.Image).href}
+        </Anchor>
+      );
     case "escape":
       return token.text as string;
     case "text":

@@ -11,7 +11,10 @@ export function More({ has, busy, load, label = "Show more" }: MoreProps) {
   useEffect(() => {
     const end = ref.current;
     if (!end || !has || busy) return;
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && latest.current(), { root: end.closest(SCROLLS), rootMargin: "600px" });
+    const observer = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && latest.current(),
+      { root: end.closest(SCROLLS), rootMargin: "600px" },
+    );
     observer.observe(end);
     return () => observer.disconnect();
   }, [has, busy]);

@@ -3,7 +3,13 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "./Icon";
 import { onTop } from "./layers";
 
-type SheetProps = { title: string; onClose: () => void; children: ReactNode; drawer?: "left" | "right"; wide?: boolean };
+type SheetProps = {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  drawer?: "left" | "right";
+  wide?: boolean;
+};
 
 export function Sheet({ title, onClose, children, drawer, wide = false }: SheetProps) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -31,7 +37,11 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
         event.preventDefault();
         onClose();
       }}
-      onMouseDown={(event) => event.target === event.currentTarget && isOutside(event.currentTarget, event.clientX, event.clientY) && onClose()}
+      onMouseDown={(event) =>
+        event.target === event.currentTarget &&
+        isOutside(event.currentTarget, event.clientX, event.clientY) &&
+        onClose()
+      }
     >
       {drawer ? (
         <div className="flex items-center justify-between border-b py-2 pr-2 pl-4">

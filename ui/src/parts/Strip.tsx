@@ -5,7 +5,7 @@ import type { RecentRun } from "../api/types";
 import { navigate, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { stampOf } from "../time/format";
-import { type Shape, Stroke, drawings, shapeColor, shapeOfRun } from "./Glyph";
+import { drawings, type Shape, Stroke, shapeColor, shapeOfRun } from "./Glyph";
 import { outcomeOf, plural } from "./words";
 
 const PITCH = 9;
@@ -36,7 +36,13 @@ export const Strip = memo(function Strip({ runs, zone, room = 30 }: StripProps) 
       onMouseLeave={() => setOver(null)}
       onClick={() => run && navigate(pathTo.run(run.id))}
     >
-      <svg width={shown.length * PITCH} height={HEIGHT} role="img" aria-label={`Last ${plural(shown.length, "run")}${failed ? `, ${failed} failed` : ", none failed"}`} className="block">
+      <svg
+        width={shown.length * PITCH}
+        height={HEIGHT}
+        role="img"
+        aria-label={`Last ${plural(shown.length, "run")}${failed ? `, ${failed} failed` : ", none failed"}`}
+        className="block"
+      >
         {over && <rect x={over.index * PITCH - 0.5} width={PITCH} height={HEIGHT} rx="2" fill="var(--color-hover)" />}
         <g transform={`translate(0.5 ${HEIGHT / 2 - 6 * SCALE}) scale(${SCALE})`}>
           {[...placesOf(shown)].map(([shape, places]) => (
@@ -48,14 +54,19 @@ export const Strip = memo(function Strip({ runs, zone, room = 30 }: StripProps) 
           ))}
         </g>
       </svg>
-      {over && run && createPortal(
-        <span className="tip pointer-events-none fixed w-max -translate-x-1/2 -translate-y-full" style={{ left: over.x, top: over.y }}>
-          {stampOf(Date.parse(run.scheduled_for), zone, nowMs())} {zone}
-          {"\n"}
-          {outcomeOf(run)}
-        </span>,
-        document.body, // A row out of sight is not painted beyond its box, and neither would this be.
-      )}
+      {over &&
+        run &&
+        createPortal(
+          <span
+            className="tip pointer-events-none fixed w-max -translate-x-1/2 -translate-y-full"
+            style={{ left: over.x, top: over.y }}
+          >
+            {stampOf(Date.parse(run.scheduled_for), zone, nowMs())} {zone}
+            {"\n"}
+            {outcomeOf(run)}
+          </span>,
+          document.body, // A row out of sight is not painted beyond its box, and neither would this be.
+        )}
     </div>
   );
 });

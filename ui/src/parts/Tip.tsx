@@ -3,7 +3,15 @@ import { Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
 import { useTopLayer } from "./layers";
 
-export function Tip({ text, children, side = "top" }: { text: ReactNode; children: ReactNode; side?: "top" | "right" | "bottom" | "left" }) {
+export function Tip({
+  text,
+  children,
+  side = "top",
+}: {
+  text: ReactNode;
+  children: ReactNode;
+  side?: "top" | "right" | "bottom" | "left";
+}) {
   return (
     <Tooltip.Root>
       <Tooltip.Trigger asChild>{children}</Tooltip.Trigger>

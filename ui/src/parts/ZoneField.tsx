@@ -2,11 +2,21 @@
 import { useId } from "react";
 import { allZones, knownZone } from "../time/format";
 
-type ZoneFieldProps = { label: string; value: string; onChange: (zone: string) => void; hint?: string; error?: string | null };
+type ZoneFieldProps = {
+  label: string;
+  value: string;
+  onChange: (zone: string) => void;
+  hint?: string;
+  error?: string | null;
+};
 
 export function ZoneField({ label, value, onChange, hint, error }: ZoneFieldProps) {
   const id = useId();
-  const wrong = error ?? (value !== "" && !knownZone(value) ? `“${value}” is no time zone this browser knows. Names look like Europe/Berlin.` : null);
+  const wrong =
+    error ??
+    (value !== "" && !knownZone(value)
+      ? `“${value}” is no time zone this browser knows. Names look like Europe/Berlin.`
+      : null);
   return (
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="text-[0.87rem] font-semibold">

@@ -8,7 +8,13 @@ import { useTopLayer } from "./layers";
 import { Said } from "./Said";
 
 /** `warnings` are what the server adds to a deed that it did do. */
-export type Toast = { text: string; warnings?: string[] | null; bad?: boolean; undo?: () => Promise<unknown>; link?: { to: string; text: string } };
+export type Toast = {
+  text: string;
+  warnings?: string[] | null;
+  bad?: boolean;
+  undo?: () => Promise<unknown>;
+  link?: { to: string; text: string };
+};
 type Shown = Toast & { id: number };
 
 const SHOWN_MS = 8000;
@@ -93,12 +99,20 @@ function OneToast({ toast: { id, text, warnings, bad, undo, link } }: { toast: S
         ))}
       </span>
       {link && (
-        <Link to={link.to} className="rounded px-2 py-1 font-semibold whitespace-nowrap underline underline-offset-4" onClick={() => dismiss(id)}>
+        <Link
+          to={link.to}
+          className="rounded px-2 py-1 font-semibold whitespace-nowrap underline underline-offset-4"
+          onClick={() => dismiss(id)}
+        >
           {link.text}
         </Link>
       )}
       {undo && (
-        <button type="button" className="rounded px-2 py-1 font-semibold underline underline-offset-4" onClick={() => void takeBack()}>
+        <button
+          type="button"
+          className="rounded px-2 py-1 font-semibold underline underline-offset-4"
+          onClick={() => void takeBack()}
+        >
           Undo
         </button>
       )}

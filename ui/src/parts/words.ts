@@ -1,7 +1,12 @@
 // State names and reasons as people say them. The server's sentences are shown as they are; these are for single words.
 import type { CardChange, Job, JobStatus, Message, Run, RunState, Source, Waiting } from "../api/types";
 
-export const jobStatusWord: Record<JobStatus, string> = { active: "Active", paused: "Paused", attention: "Needs you", done: "Done" };
+export const jobStatusWord: Record<JobStatus, string> = {
+  active: "Active",
+  paused: "Paused",
+  attention: "Needs you",
+  done: "Done",
+};
 
 export function standsOf(job: Job): string {
   if (job.state.active_run_id) return job.state.running_at ? "Running" : "Waiting";
@@ -46,14 +51,20 @@ const reasonWords: Record<string, string> = {
   session_deleted: "conversation deleted",
 };
 
-export const reasonWord = (reason: string | null) => (reason ? (reasonWords[reason] ?? reason.replaceAll("_", " ")) : null);
+export const reasonWord = (reason: string | null) =>
+  reason ? (reasonWords[reason] ?? reason.replaceAll("_", " ")) : null;
 
 export function outcomeOf(run: { state: RunState; reason: string | null }): string {
   const reason = reasonWord(run.reason);
   return reason ? `${runStateWord[run.state]}: ${reason}` : runStateWord[run.state];
 }
 
-export const triggerWord: Record<Run["trigger"], string> = { timer: "On schedule", catch_up: "Caught up", manual: "Run now", retry: "Tried again" };
+export const triggerWord: Record<Run["trigger"], string> = {
+  timer: "On schedule",
+  catch_up: "Caught up",
+  manual: "Run now",
+  retry: "Tried again",
+};
 
 export const doorWord: Record<string, string> = {
   tool: "the agent, in conversation",
@@ -95,7 +106,8 @@ export const payloadWord: Record<Job["payload"]["kind"], string> = {
   system_event: "Note for the agent",
 };
 
-export const titleOf = (session: { title: string | null; key: string } | undefined) => session?.title || (session ? session.key : "");
+export const titleOf = (session: { title: string | null; key: string } | undefined) =>
+  session?.title || (session ? session.key : "");
 
 /** An opening without its first line: what the agent was asked to do. */
 export function askedOf({ text }: Pick<Message, "text">): string {
@@ -111,4 +123,5 @@ export function dueOf(runId: string): { at: number | null; manual: boolean } {
   return { at: Number.isFinite(at) && at > 0 ? at : null, manual: mark === "m" || ms === "m" };
 }
 
-export const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
+export const plural = (count: number, one: string, many = `${one}s`) =>
+  `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;

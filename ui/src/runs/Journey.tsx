@@ -1,7 +1,7 @@
 // A run's way, drawn like a line on a railway map: due, waiting, running, delivering, done.
 import type { ReactNode } from "react";
-import type { Run } from "../api/types";
 import { isOver } from "../api/queries";
+import type { Run } from "../api/types";
 import { Glyph, type Shape, shapeOfRun } from "../parts/Glyph";
 import { outcomeOf, plural, runStateWord } from "../parts/words";
 import { useNow } from "../time/clock";
@@ -18,9 +18,24 @@ export function Journey({ run, zone }: { run: Run; zone: string }) {
         const reached = shape !== null;
         const last = index === stops.length - 1;
         return (
-          <li key={name} className={`relative flex min-w-0 gap-3 pb-4 sm:block sm:flex-1 sm:pb-0 ${reached ? "" : "text-mute"}`} aria-current={reached && stops[index + 1]?.shape === null ? "step" : undefined}>
-            {!last && <span aria-hidden="true" className={`absolute top-3 bottom-[-0.4rem] left-[0.47rem] w-0.5 sm:top-[0.44rem] sm:right-1 sm:bottom-auto sm:left-6 sm:h-0.5 sm:w-auto ${stops[index + 1]?.shape ? "bg-ink" : "bg-line"}`} />}
-            <span className="relative z-10 mt-1 block h-4 w-4 flex-none bg-paper sm:mt-0">{shape ? <Glyph shape={shape} size={15} /> : <span className="absolute top-[3px] left-[3px] size-[9px] rounded-full border-2" />}</span>
+          <li
+            key={name}
+            className={`relative flex min-w-0 gap-3 pb-4 sm:block sm:flex-1 sm:pb-0 ${reached ? "" : "text-mute"}`}
+            aria-current={reached && stops[index + 1]?.shape === null ? "step" : undefined}
+          >
+            {!last && (
+              <span
+                aria-hidden="true"
+                className={`absolute top-3 bottom-[-0.4rem] left-[0.47rem] w-0.5 sm:top-[0.44rem] sm:right-1 sm:bottom-auto sm:left-6 sm:h-0.5 sm:w-auto ${stops[index + 1]?.shape ? "bg-ink" : "bg-line"}`}
+              />
+            )}
+            <span className="relative z-10 mt-1 block h-4 w-4 flex-none bg-paper sm:mt-0">
+              {shape ? (
+                <Glyph shape={shape} size={15} />
+              ) : (
+                <span className="absolute top-[3px] left-[3px] size-[9px] rounded-full border-2" />
+              )}
+            </span>
             <div className="min-w-0 sm:mt-2 sm:pr-3">
               <p className="font-semibold">{name}</p>
               <p className="text-[0.87rem] text-mute">{detail}</p>
@@ -39,7 +54,11 @@ function stopsOf(run: Run, zone: string): Stop[] {
         {clockWithSeconds(Date.parse(at), zone)} <Zone name={zone} short />
       </>
     );
-  const due: Stop = { name: run.trigger === "manual" ? "Asked for" : "Due", shape: "done", detail: clock(run.scheduled_for) };
+  const due: Stop = {
+    name: run.trigger === "manual" ? "Asked for" : "Due",
+    shape: "done",
+    detail: clock(run.scheduled_for),
+  };
   if (run.state === "skipped") return [due, { name: runStateWord.skipped, shape: "skipped", detail: outcomeOf(run) }];
 
   const waited = run.queued_at && run.started_at ? Date.parse(run.started_at) - Date.parse(run.queued_at) : null;
@@ -58,7 +77,11 @@ function stopsOf(run: Run, zone: string): Stop[] {
       </>
     ),
   };
-  const done: Stop = { name: isOver(run) ? runStateWord[run.state] : "Done", shape: isOver(run) ? shapeOfRun(run.state) : null, detail: isOver(run) ? doneDetail(run, clock(run.finished_at)) : "" };
+  const done: Stop = {
+    name: isOver(run) ? runStateWord[run.state] : "Done",
+    shape: isOver(run) ? shapeOfRun(run.state) : null,
+    detail: isOver(run) ? doneDetail(run, clock(run.finished_at)) : "",
+  };
   return [due, waiting, running, delivering(run), done];
 }
 
@@ -69,7 +92,11 @@ function delivering(run: Run): Stop {
   if (!isOver(run)) return { name: "Delivering", shape: null, detail: "" };
   if (all.length === 0) return { name: "Delivering", shape: "done", detail: "nothing to carry" };
   const shape = dead > 0 ? "error" : sent < all.length ? "waiting" : "done";
-  return { name: "Delivering", shape, detail: dead > 0 ? `${plural(dead, "address", "addresses")} not reached` : `${sent} of ${all.length} delivered` };
+  return {
+    name: "Delivering",
+    shape,
+    detail: dead > 0 ? `${plural(dead, "address", "addresses")} not reached` : `${sent} of ${all.length} delivered`,
+  };
 }
 
 const waitingFor = (run: Run) => (run.waiting_for === "slot" ? "for a free slot" : "until the conversation is free");

@@ -10,15 +10,15 @@ import { MessageView } from "../chat/MessageView";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
+import { Icon } from "../parts/Icon";
 import { Said } from "../parts/Said";
 import { SessionName } from "../parts/SessionName";
-import { Icon } from "../parts/Icon";
 import { complain, toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
-import { durationOf, stampOf } from "../time/format";
 import { nowMs } from "../time/clock";
+import { durationOf, stampOf } from "../time/format";
 import { Stamp } from "../time/Time";
 import { Journey } from "./Journey";
 
@@ -50,7 +50,10 @@ function Whole({ run }: { run: Run }) {
   const zone = job?.schedule.tz ?? mine;
   return (
     <div className="page">
-      <Link to={pathTo.job(run.job_id)} className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
+      <Link
+        to={pathTo.job(run.job_id)}
+        className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink"
+      >
         <Icon name="back" size={14} /> {run.job_name}
       </Link>
       <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -106,7 +109,11 @@ function Whole({ run }: { run: Run }) {
       )}
       {run.prompt && (
         <Part title="Prompt as rendered">
-          <pre className="max-h-[28rem] overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Prompt as rendered">
+          <pre
+            className="max-h-[28rem] overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap"
+            tabIndex={0}
+            aria-label="Prompt as rendered"
+          >
             {run.prompt}
           </pre>
           {run.prompt_ref && (
@@ -152,7 +159,11 @@ function WentWrong({ error }: { error: string }) {
       {(lines.length > 1 || said !== last) && (
         <details className="mt-2 text-[0.93rem]">
           <summary className="text-mute hover:text-ink">The whole story</summary>
-          <pre className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Error">
+          <pre
+            className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap"
+            tabIndex={0}
+            aria-label="Error"
+          >
             {error}
           </pre>
         </details>
@@ -187,7 +198,10 @@ const nowhere = () => undefined;
 async function readSlice(run: Run): Promise<{ key: string; messages: Message[] }> {
   const from = run.opening_seq ?? 0;
   const limit = Math.min(200, (run.closing_seq ?? from + 20) - from + 1);
-  const read = async (key: string) => (await listMessages(key, { after: from - 1, limit })).items.filter((message) => (run.turn_id ? message.turn_id === run.turn_id : message.seq === from || message.seq === run.closing_seq));
+  const read = async (key: string) =>
+    (await listMessages(key, { after: from - 1, limit })).items.filter((message) =>
+      run.turn_id ? message.turn_id === run.turn_id : message.seq === from || message.seq === run.closing_seq,
+    );
   const here = await read(run.session_key);
   if (here.length > 0 || run.turn_id === null) return { key: run.session_key, messages: here };
   const apart = `cron:${run.id}`;
@@ -203,7 +217,14 @@ function Slice({ run, zone }: { run: Run; zone: string }) {
   return (
     <div className="border-y">
       {messages.map((message, index) => (
-        <MessageView key={message.seq} message={message} zone={zone} follows={index > 0} cardOf={nowhere} marked={false} />
+        <MessageView
+          key={message.seq}
+          message={message}
+          zone={zone}
+          follows={index > 0}
+          cardOf={nowhere}
+          marked={false}
+        />
       ))}
       <p className="py-2">
         <Link to={pathTo.message(key, from)} className="link text-[0.93rem]">
@@ -219,16 +240,24 @@ function Steps({ steps }: { steps: Step[] }) {
   return (
     <ol className="border-t">
       {steps.map((step) => (
-        <li key={step.n} className="grid grid-cols-[auto_minmax(0,1fr)_5rem] items-center gap-x-3 border-b py-1.5 sm:grid-cols-[auto_12rem_minmax(0,1fr)_5rem]">
+        <li
+          key={step.n}
+          className="grid grid-cols-[auto_minmax(0,1fr)_5rem] items-center gap-x-3 border-b py-1.5 sm:grid-cols-[auto_12rem_minmax(0,1fr)_5rem]"
+        >
           <Icon name={step.kind === "model" ? "spark" : "tool"} size={15} className="text-mute" />
           <span className="min-w-0 truncate">
             <span className="sr-only">{step.kind === "model" ? "Model call: " : "Tool call: "}</span>
             {step.name}
           </span>
           <span className="hidden h-1.5 sm:block" aria-hidden="true">
-            <span className="block h-full min-w-px rounded-full bg-edge" style={{ width: `${((step.duration_ms ?? 0) / longest) * 100}%` }} />
+            <span
+              className="block h-full min-w-px rounded-full bg-edge"
+              style={{ width: `${((step.duration_ms ?? 0) / longest) * 100}%` }}
+            />
           </span>
-          <span className="text-right text-mute">{step.duration_ms !== null ? durationOf(step.duration_ms) : "begun"}</span>
+          <span className="text-right text-mute">
+            {step.duration_ms !== null ? durationOf(step.duration_ms) : "begun"}
+          </span>
         </li>
       ))}
     </ol>
@@ -258,7 +287,11 @@ function Record({ run, zone }: { run: Run; zone: string }) {
       </Fact>
       {run.variables && Object.keys(run.variables).length > 0 && (
         <Fact name="Variables">
-          <pre className="overflow-x-auto font-mono text-[0.83rem] whitespace-pre-wrap" tabIndex={0} aria-label="Variables">
+          <pre
+            className="overflow-x-auto font-mono text-[0.83rem] whitespace-pre-wrap"
+            tabIndex={0}
+            aria-label="Variables"
+          >
             {JSON.stringify(run.variables, null, 2)}
           </pre>
         </Fact>

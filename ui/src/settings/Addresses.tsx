@@ -3,14 +3,23 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { keys, placeDelivery, placeSession } from "../api/cache";
 import { sentenceOf } from "../api/client";
-import { addGrant, addWebhook, listGrants, listWebhooks, removeGrant, removeWebhook, testAddress, updateSession } from "../api/operations";
+import {
+  addGrant,
+  addWebhook,
+  listGrants,
+  listWebhooks,
+  removeGrant,
+  removeWebhook,
+  testAddress,
+  updateSession,
+} from "../api/operations";
 import { flat, useSessions } from "../api/queries";
 import type { Grant, NewWebhook, Session, Webhook } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { More } from "../parts/More";
 import { Once } from "../parts/Once";
-import { complain, toast } from "../parts/toasts";
 import { Twice } from "../parts/Twice";
+import { complain, toast } from "../parts/toasts";
 import { titleOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 
@@ -30,7 +39,11 @@ export function Addresses() {
           <SessionAddresses key={session.key} session={session} hooks={hooks} grants={grants} />
         ))}
         <li>
-          <More has={sessions.hasNextPage} busy={sessions.isFetchingNextPage} load={() => void sessions.fetchNextPage()} />
+          <More
+            has={sessions.hasNextPage}
+            busy={sessions.isFetchingNextPage}
+            load={() => void sessions.fetchNextPage()}
+          />
         </li>
       </ul>
       <Mail grants={grants} />
@@ -43,7 +56,8 @@ export function Addresses() {
 function offersFor(session: Session, hooks: Webhook[], grants: Grant[]): Map<string, string> {
   const offers = new Map([[session.key, `this conversation (${session.key})`]]);
   for (const hook of hooks) offers.set(hook.address, hook.url);
-  for (const { agent_id, address } of grants) if (agent_id === session.agent_id && !offers.has(address)) offers.set(address, address);
+  for (const { agent_id, address } of grants)
+    if (agent_id === session.agent_id && !offers.has(address)) offers.set(address, address);
   for (const address of session.addresses) offers.delete(address);
   return offers;
 }
@@ -78,11 +92,21 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
         <p key={address} className="flex flex-wrap items-baseline gap-x-3">
           <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{address}</span>
           {address !== session.key && (
-            <button type="button" className="link text-[0.9rem]" aria-label={`Remove ${address} from ${titleOf(session)}`} onClick={() => void change(session.addresses.filter((other) => other !== address))}>
+            <button
+              type="button"
+              className="link text-[0.9rem]"
+              aria-label={`Remove ${address} from ${titleOf(session)}`}
+              onClick={() => void change(session.addresses.filter((other) => other !== address))}
+            >
               Remove
             </button>
           )}
-          <button type="button" className="link text-[0.9rem]" aria-label={`Send test to ${address}`} onClick={() => void test(address)}>
+          <button
+            type="button"
+            className="link text-[0.9rem]"
+            aria-label={`Send test to ${address}`}
+            onClick={() => void test(address)}
+          >
             Send test
           </button>
         </p>
@@ -145,12 +169,19 @@ function Mail({ grants }: { grants: Grant[] }) {
   return (
     <section aria-label="E-mail addresses" className="mt-5">
       <p className="mb-1 font-semibold">E-mail</p>
-      <p className="text-[0.9rem] text-mute">An address that is added here can be chosen for a conversation above. Only an admin can add one.</p>
+      <p className="text-[0.9rem] text-mute">
+        An address that is added here can be chosen for a conversation above. Only an admin can add one.
+      </p>
       <ul>
         {grants.map((grant) => (
           <li key={grant.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
             <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{grant.address}</span>
-            <Twice label={`Remove ${grant.address}`} does="Remove" sure="Remove from all conversations?" onDo={() => void remove(grant)} />
+            <Twice
+              label={`Remove ${grant.address}`}
+              does="Remove"
+              sure="Remove from all conversations?"
+              onDo={() => void remove(grant)}
+            />
           </li>
         ))}
       </ul>
@@ -220,13 +251,27 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
           <li key={hook.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
             <span className="min-w-[14rem] flex-1 [overflow-wrap:anywhere]">{hook.url}</span>
             <code className="font-mono text-[0.85em] text-mute">{hook.address}</code>
-            <Twice label={`Remove webhook ${hook.url}`} does="Remove" sure="Remove for good?" onDo={() => void remove(hook)} />
+            <Twice
+              label={`Remove webhook ${hook.url}`}
+              does="Remove"
+              sure="Remove for good?"
+              onDo={() => void remove(hook)}
+            />
           </li>
         ))}
       </ul>
       {made && <Once label="The webhook's signing secret" value={made.secret} />}
       <form className="mt-3 flex flex-wrap gap-2" onSubmit={(event) => void add(event)}>
-        <input type="url" required aria-label="Webhook address" placeholder="https://…" className="field !w-auto min-w-0 flex-1" value={url} aria-invalid={refused !== null} onChange={(event) => setUrl(event.target.value)} />
+        <input
+          type="url"
+          required
+          aria-label="Webhook address"
+          placeholder="https://…"
+          className="field !w-auto min-w-0 flex-1"
+          value={url}
+          aria-invalid={refused !== null}
+          onChange={(event) => setUrl(event.target.value)}
+        />
         <button type="submit" className="button">
           Add webhook
         </button>

@@ -5,8 +5,8 @@ import { addMemory, confirmMemory, listMemories, removeMemory } from "../api/ope
 import { flat, useMyZone } from "../api/queries";
 import type { Memory } from "../api/types";
 import { Loading } from "../parts/Blank";
-import { complain, toast } from "../parts/toasts";
 import { Twice } from "../parts/Twice";
+import { complain, toast } from "../parts/toasts";
 import { Relative } from "../time/Time";
 
 export function Memories() {
@@ -43,7 +43,8 @@ export function Memories() {
 
   if (list.isPending) return <Loading rows={1} />;
   if (list.isError) return <p className="text-bad">{sentenceOf(list.error)}</p>;
-  if (memories.length === 0) return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
+  if (memories.length === 0)
+    return <p className="text-mute">Nothing is remembered yet. Say “remember that …” in a conversation.</p>;
   return (
     <>
       <ul className="border-t">
@@ -52,7 +53,12 @@ export function Memories() {
         ))}
       </ul>
       {list.hasNextPage && (
-        <button type="button" className="button mt-3" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+        <button
+          type="button"
+          className="button mt-3"
+          disabled={list.isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+        >
           Show more
         </button>
       )}
@@ -60,13 +66,25 @@ export function Memories() {
   );
 }
 
-function Row({ memory: { text, source, confirmed, created_at }, keep, forget }: { memory: Memory; keep: () => void; forget: () => void }) {
+function Row({
+  memory: { text, source, confirmed, created_at },
+  keep,
+  forget,
+}: {
+  memory: Memory;
+  keep: () => void;
+  forget: () => void;
+}) {
   const zone = useMyZone();
   return (
     <li className="flex flex-wrap items-baseline justify-end gap-x-3 border-b py-1.5">
       <span className="min-w-[12rem] flex-1 [overflow-wrap:anywhere]">
         {text}
-        {!confirmed && <span className="block text-[0.87rem] text-wait">{source ? `from ${source}, not confirmed` : "not confirmed"}</span>}
+        {!confirmed && (
+          <span className="block text-[0.87rem] text-wait">
+            {source ? `from ${source}, not confirmed` : "not confirmed"}
+          </span>
+        )}
       </span>
       <span className="flex items-baseline gap-x-3">
         <Relative at={created_at} zone={zone} className="text-[0.87rem] text-mute" />

@@ -93,7 +93,12 @@ function MyZone() {
       }}
     >
       <div className="w-full max-w-[20rem]">
-        <ZoneField label="Your time zone" value={shown} onChange={setZone} hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs." />
+        <ZoneField
+          label="Your time zone"
+          value={shown}
+          onChange={setZone}
+          hint="New conversations and phrases like “tomorrow at 9” are read in it. Existing automations keep theirs."
+        />
       </div>
       <div className="flex flex-wrap gap-2 sm:pt-[1.6rem]">
         <button type="submit" className="button" disabled={!changed}>
@@ -132,7 +137,13 @@ function Theme() {
       <legend className="sr-only">Theme</legend>
       {themes.map(([value, name]) => (
         <label key={value} className="flex items-center gap-2">
-          <input type="radio" name="theme" className="size-4 accent-(--color-accent)" checked={theme === value} onChange={() => choose(value)} />
+          <input
+            type="radio"
+            name="theme"
+            className="size-4 accent-(--color-accent)"
+            checked={theme === value}
+            onChange={() => choose(value)}
+          />
           {name}
         </label>
       ))}
@@ -145,7 +156,12 @@ function Notify() {
   if (!canNotify()) return <p className="text-mute">This browser has no notifications.</p>;
   return (
     <label className="flex items-center gap-2.5">
-      <input type="checkbox" className="size-4 accent-(--color-accent)" checked={on} onChange={(event) => void turnNotify(event.target.checked).then(setOn)} />
+      <input
+        type="checkbox"
+        className="size-4 accent-(--color-accent)"
+        checked={on}
+        onChange={(event) => void turnNotify(event.target.checked).then(setOn)}
+      />
       Tell me about reminders and scheduled answers while this tab is in the background
     </label>
   );
@@ -160,7 +176,11 @@ function Server() {
       <Fact name="Version">{status.version}</Fact>
       <Fact name="Database">{status.database}</Fact>
       <Fact name="Time zone">{status.timezone}</Fact>
-      <Fact name="Scheduler">{scheduler.enabled ? `on, ${scheduler.workers} ${scheduler.workers === 1 ? "worker" : "workers"}` : "off: nothing fires"}</Fact>
+      <Fact name="Scheduler">
+        {scheduler.enabled
+          ? `on, ${scheduler.workers} ${scheduler.workers === 1 ? "worker" : "workers"}`
+          : "off: nothing fires"}
+      </Fact>
       {scheduler.next_wake_at && (
         <Fact name="Next wake">
           <Stamp at={scheduler.next_wake_at} zone={status.timezone} seconds />

@@ -7,8 +7,8 @@ import { useMyZone } from "../api/queries";
 import type { NewToken, Token } from "../api/types";
 import { Loading } from "../parts/Blank";
 import { Once } from "../parts/Once";
-import { complain, toast } from "../parts/toasts";
 import { Twice } from "../parts/Twice";
+import { complain, toast } from "../parts/toasts";
 import { nowMs } from "../time/clock";
 import { dateKey } from "../time/format";
 import { Stamp } from "../time/Time";
@@ -33,7 +33,10 @@ export function Tokens() {
 
   return (
     <>
-      <p className="mb-2 text-mute">A program signs in with a token. Revoking one also ends what was made with it: other tokens, and browsers that signed in by it.</p>
+      <p className="mb-2 text-mute">
+        A program signs in with a token. Revoking one also ends what was made with it: other tokens, and browsers that
+        signed in by it.
+      </p>
       {list.isPending && <Loading rows={1} />}
       {list.isError && <p className="text-bad">{sentenceOf(list.error)}</p>}
       <ul className="border-t empty:hidden">
@@ -59,8 +62,24 @@ function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () =
         </span>
       </div>
       <p className="flex flex-wrap gap-x-3 text-[0.87rem] text-mute">
-        <span>{token.last_used_at ? <>last used <Stamp at={token.last_used_at} zone={zone} /></> : "not used yet"}</span>
-        <span>{token.expires_at ? <>ends <Stamp at={token.expires_at} zone={zone} /></> : "does not expire"}</span>
+        <span>
+          {token.last_used_at ? (
+            <>
+              last used <Stamp at={token.last_used_at} zone={zone} />
+            </>
+          ) : (
+            "not used yet"
+          )}
+        </span>
+        <span>
+          {token.expires_at ? (
+            <>
+              ends <Stamp at={token.expires_at} zone={zone} />
+            </>
+          ) : (
+            "does not expire"
+          )}
+        </span>
       </p>
     </li>
   );
@@ -91,13 +110,25 @@ function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) 
       <form className="mt-3 flex flex-wrap items-end gap-2" onSubmit={(event) => void make(event)}>
         <label className="flex min-w-[10rem] flex-1 flex-col gap-1">
           <span className="text-[0.87rem] font-semibold">Name</span>
-          <input className="field" value={name} autoComplete="off" placeholder="backup script" onChange={(event) => setName(event.target.value)} />
+          <input
+            className="field"
+            value={name}
+            autoComplete="off"
+            placeholder="backup script"
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
         <label className="flex flex-col gap-1">
           <span className="text-[0.87rem] font-semibold">
             Last day <span className="font-normal text-mute">(optional)</span>
           </span>
-          <input type="date" className="field !w-auto" min={dateKey(nowMs(), zone)} value={ends} onChange={(event) => setEnds(event.target.value)} />
+          <input
+            type="date"
+            className="field !w-auto"
+            min={dateKey(nowMs(), zone)}
+            value={ends}
+            onChange={(event) => setEnds(event.target.value)}
+          />
         </label>
         <button type="submit" className="button">
           Make a token

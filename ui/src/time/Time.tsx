@@ -9,7 +9,10 @@ export function Stamp({ at, zone, seconds = false, className }: StampProps) {
   const instant = Date.parse(at);
   return (
     <time dateTime={at} className={className}>
-      <span className="whitespace-nowrap">{stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds)}</span> <Zone name={zone} />
+      <span className="whitespace-nowrap">
+        {stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds)}
+      </span>{" "}
+      <Zone name={zone} />
     </time>
   );
 }
@@ -17,10 +20,17 @@ export function Stamp({ at, zone, seconds = false, className }: StampProps) {
 /** The wall time in columns, for times that stand one under another as in a timetable. */
 export function Wall({ at, zone, seconds = false }: Omit<StampProps, "className">) {
   const instant = Date.parse(at);
-  const [weekday, day, month, ...rest] = stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds).split(" ");
+  const [weekday, day, month, ...rest] = stampOf(
+    instant,
+    zone,
+    nowMs(),
+    seconds === "if any" ? instant % 60_000 !== 0 : seconds,
+  ).split(" ");
   return (
     <time dateTime={at} className="whitespace-nowrap">
-      <span className="inline-block w-[2.2em]">{weekday}</span> <span className="inline-block w-[1.2em] text-right">{day}</span> <span className="inline-block w-[2em]">{month}</span> {rest.join(" ")}
+      <span className="inline-block w-[2.2em]">{weekday}</span>{" "}
+      <span className="inline-block w-[1.2em] text-right">{day}</span>{" "}
+      <span className="inline-block w-[2em]">{month}</span> {rest.join(" ")}
     </time>
   );
 }
@@ -41,7 +51,12 @@ export function Relative({ at, zone, className }: RelativeProps) {
   const wall = `${stampOf(instant, zone, now, true)} ${zone}`;
   return (
     <Tip text={wall}>
-      <time dateTime={at} tabIndex={0} aria-label={`${relativeOf(instant, now)}, ${wall}`} className={`whitespace-nowrap ${className ?? ""}`}>
+      <time
+        dateTime={at}
+        tabIndex={0}
+        aria-label={`${relativeOf(instant, now)}, ${wall}`}
+        className={`whitespace-nowrap ${className ?? ""}`}
+      >
         {relativeOf(instant, now)}
       </time>
     </Tip>

@@ -8,7 +8,11 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
   const name = zone + JSON.stringify(options);
   let found = formats.get(name);
   if (!found) {
-    found = new Intl.DateTimeFormat("en-GB", { timeZone: knownZone(zone) ? zone : "UTC", hourCycle: "h23", ...options });
+    found = new Intl.DateTimeFormat("en-GB", {
+      timeZone: knownZone(zone) ? zone : "UTC",
+      hourCycle: "h23",
+      ...options,
+    });
     formats.set(name, found);
   }
   return found;
@@ -36,9 +40,11 @@ export function allZones(): string[] {
 }
 
 export const clockOf = (at: number, zone: string) => format(zone, { hour: "2-digit", minute: "2-digit" }).format(at);
-export const clockWithSeconds = (at: number, zone: string) => format(zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
+export const clockWithSeconds = (at: number, zone: string) =>
+  format(zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
 /** `Mon 16 Nov`. British English alone writes a month with four letters: the server says Sep, and so do columns. */
-export const dayOf = (at: number, zone: string) => format(zone, { weekday: "short", day: "numeric", month: "short" }).format(at).replace(",", "").replace("Sept", "Sep");
+export const dayOf = (at: number, zone: string) =>
+  format(zone, { weekday: "short", day: "numeric", month: "short" }).format(at).replace(",", "").replace("Sept", "Sep");
 export const longDayOf = (at: number, zone: string) =>
   format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at).replace(",", "");
 
@@ -58,14 +64,30 @@ export function dateKey(at: number, zone: string): string {
 export type Wall = { year: number; month: number; day: number; hour: number; minute: number; second: number };
 
 export function partsOf(at: number, zone: string): Wall {
-  const parts = format(zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" }).formatToParts(at);
+  const parts = format(zone, {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).formatToParts(at);
   const read = (type: string) => Number(parts.find((part) => part.type === type)?.value ?? 0);
-  return { year: read("year"), month: read("month"), day: read("day"), hour: read("hour"), minute: read("minute"), second: read("second") };
+  return {
+    year: read("year"),
+    month: read("month"),
+    day: read("day"),
+    hour: read("hour"),
+    minute: read("minute"),
+    second: read("second"),
+  };
 }
 
 export function offsetMs(at: number, zone: string): number {
   const wall = partsOf(at, zone);
-  return Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour, wall.minute, wall.second) - Math.floor(at / 1000) * 1000;
+  return (
+    Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour, wall.minute, wall.second) - Math.floor(at / 1000) * 1000
+  );
 }
 
 /** The instant of a wall time. In a gap it is the instant right after; in a fold the first of the two. */

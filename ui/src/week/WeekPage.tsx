@@ -7,14 +7,14 @@ import { flat, useMyZone, useUpcoming } from "../api/queries";
 import { Blank, Failed, Loading } from "../parts/Blank";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { useTitle } from "../parts/useTitle";
 import { useMedia } from "../parts/useMedia";
+import { useTitle } from "../parts/useTitle";
 import { ZoneField } from "../parts/ZoneField";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { useNow } from "../time/clock";
 import { addDays, browserZone, clockOf, dateKey, dayOf, knownZone, lengthOf, partsOf, two } from "../time/format";
 import { Zone } from "../time/Time";
-import { type Day, type Item, daysFrom, fold, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
+import { type Day, daysFrom, fold, type Item, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
 
 const MOST_PAGES = 5;
 
@@ -36,16 +36,27 @@ export default function WeekPage() {
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <h1>Week</h1>
         <p className="text-mute">
-          {dayOf(days[0]?.from ?? 0, zone)} to {dayOf(days[6]?.from ?? 0, zone)} {monday.slice(0, 4)} <Zone name={zone} />
+          {dayOf(days[0]?.from ?? 0, zone)} to {dayOf(days[6]?.from ?? 0, zone)} {monday.slice(0, 4)}{" "}
+          <Zone name={zone} />
         </p>
         <div className="ml-auto flex items-center gap-1">
-          <button type="button" className="icon-button" aria-label="Week before" onClick={() => setSearch({ week: addDays(monday, -7) })}>
+          <button
+            type="button"
+            className="icon-button"
+            aria-label="Week before"
+            onClick={() => setSearch({ week: addDays(monday, -7) })}
+          >
             <Icon name="back" />
           </button>
           <button type="button" className="button" onClick={() => setSearch({ week: null })}>
             This week
           </button>
-          <button type="button" className="icon-button" aria-label="Week after" onClick={() => setSearch({ week: addDays(monday, 7) })}>
+          <button
+            type="button"
+            className="icon-button"
+            aria-label="Week after"
+            onClick={() => setSearch({ week: addDays(monday, 7) })}
+          >
             <Icon name="forward" />
           </button>
           <ZoneChoice zone={zone} mine={mine} wanted={wanted} />
@@ -57,15 +68,40 @@ export default function WeekPage() {
       {upcoming.isError && !runs.isError && <Failed error={upcoming.error} again={() => void upcoming.refetch()} />}
       {runs.isSuccess && upcoming.isSuccess && items.length === 0 && (
         <Blank icon="week" title="Nothing ran, and nothing is planned, in this week">
-          {days.map((day) => day.shift && <p key={day.date}>{dayOf(day.from, zone)} is {shiftWords(day, zone)}.</p>)}
+          {days.map(
+            (day) =>
+              day.shift && (
+                <p key={day.date}>
+                  {dayOf(day.from, zone)} is {shiftWords(day, zone)}.
+                </p>
+              ),
+          )}
           <Link to="/automations/new" className="link">
             Make an automation
           </Link>
         </Blank>
       )}
-      {items.length > 0 && (wide ? <Grid days={days} items={items} zone={zone} today={today} now={now} whole={runs.isSuccess && upcoming.isSuccess} /> : <Agenda days={days} items={items} zone={zone} today={today} />)}
-      {runs.hasNextPage && !runs.isFetchingNextPage && <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>}
-      {upcoming.data?.more && <p className="mt-3 text-[0.9rem] text-mute">Not all that is to come is drawn: only what the 500 automations that are due first will do.</p>}
+      {items.length > 0 &&
+        (wide ? (
+          <Grid
+            days={days}
+            items={items}
+            zone={zone}
+            today={today}
+            now={now}
+            whole={runs.isSuccess && upcoming.isSuccess}
+          />
+        ) : (
+          <Agenda days={days} items={items} zone={zone} today={today} />
+        ))}
+      {runs.hasNextPage && !runs.isFetchingNextPage && (
+        <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>
+      )}
+      {upcoming.data?.more && (
+        <p className="mt-3 text-[0.9rem] text-mute">
+          Not all that is to come is drawn: only what the 500 automations that are due first will do.
+        </p>
+      )}
     </div>
   );
 }
@@ -87,7 +123,9 @@ function useItems(days: Day[], zone: string, now: number) {
   const upcoming = useUpcoming(from, to);
   const items = useMemo(() => {
     const past = flat(runs.data).map((run) => itemOfRun(run, zone, pathTo.run(run.id)));
-    const coming = (upcoming.data?.items ?? []).filter((one) => Date.parse(one.at) > now - 60_000).map((one) => itemOfUpcoming(one, zone, pathTo.job(one.job_id)));
+    const coming = (upcoming.data?.items ?? [])
+      .filter((one) => Date.parse(one.at) > now - 60_000)
+      .map((one) => itemOfUpcoming(one, zone, pathTo.job(one.job_id)));
     return [...past, ...coming].filter((item) => item.at >= (days[0]?.from ?? 0) && item.at < (days[6]?.to ?? 0));
   }, [runs.data, upcoming.data, zone, now, days]);
   return { items, runs, upcoming };
@@ -145,7 +183,8 @@ function useSeeNow(whole: boolean) {
     // After the frame that opens the page, which begins at its top.
     const frame = requestAnimationFrame(() => {
       const main = cell.current?.closest("main");
-      if (main && cell.current && cell.current.getBoundingClientRect().bottom > main.getBoundingClientRect().bottom) cell.current.scrollIntoView({ block: "center" });
+      if (main && cell.current && cell.current.getBoundingClientRect().bottom > main.getBoundingClientRect().bottom)
+        cell.current.scrollIntoView({ block: "center" });
     });
     return () => cancelAnimationFrame(frame);
   }, [whole]);
@@ -156,7 +195,9 @@ function useSeeNow(whole: boolean) {
 function Grid({ days, items, zone, today, now, whole }: GridProps) {
   const here = useSeeNow(whole);
   const hour = partsOf(now, zone).hour;
-  const used = [...new Set([...items.map((item) => item.hour), ...(days.some((day) => day.date === today) ? [hour] : [])])].sort((a, b) => a - b);
+  const used = [
+    ...new Set([...items.map((item) => item.hour), ...(days.some((day) => day.date === today) ? [hour] : [])]),
+  ].sort((a, b) => a - b);
   return (
     <table className="w-full table-fixed border-collapse">
       <caption className="sr-only">Runs of the week by hour and day</caption>
@@ -167,7 +208,11 @@ function Grid({ days, items, zone, today, now, whole }: GridProps) {
             <span className="sr-only">Hour</span>
           </th>
           {days.map((day) => (
-            <th key={day.date} scope="col" className={`px-2 pt-1.5 pb-1.5 text-left align-bottom ${day.date === today ? "text-accent" : ""}`}>
+            <th
+              key={day.date}
+              scope="col"
+              className={`px-2 pt-1.5 pb-1.5 text-left align-bottom ${day.date === today ? "text-accent" : ""}`}
+            >
               {dayOf(day.from, zone)}
               <ShiftMark day={day} zone={zone} />
             </th>
@@ -183,9 +228,21 @@ function Grid({ days, items, zone, today, now, whole }: GridProps) {
             {days.map((day) => {
               const current = day.date === today && row === hour;
               return (
-                <td key={day.date} ref={current ? here : undefined} className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}>
-                  {current && <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">now {clockOf(now, zone)}</span>}
-                  <Items items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))} zone={zone} room={6} />
+                <td
+                  key={day.date}
+                  ref={current ? here : undefined}
+                  className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}
+                >
+                  {current && (
+                    <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">
+                      now {clockOf(now, zone)}
+                    </span>
+                  )}
+                  <Items
+                    items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))}
+                    zone={zone}
+                    room={6}
+                  />
                 </td>
               );
             })}
@@ -245,7 +302,9 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
       <Glyph shape={item.shape} size={10} label={item.says} />
       <span className="text-mute">{item.clock}</span>
       {/* A column is narrow: there the name stands under its time, in as many lines as it takes. */}
-      <span className={`[overflow-wrap:anywhere] ${roomy ? "" : "order-last col-span-2 col-start-2"}`}>{item.name}</span>
+      <span className={`[overflow-wrap:anywhere] ${roomy ? "" : "order-last col-span-2 col-start-2"}`}>
+        {item.name}
+      </span>
       {item.count > 1 && <span className="text-[0.83rem] text-mute">×{item.count}</span>}
     </Link>
   );

@@ -6,7 +6,17 @@ import { outcomeOf } from "../parts/words";
 import { addDays, clockOf, dateKey, instantOf, offsetMs, partsOf } from "../time/format";
 
 export type Day = { date: string; from: number; to: number; shift: { ms: number; at: number } | null };
-export type Item = { key: string; at: number; clock: string; hour: number; name: string; shape: Shape; says: string; to: string; count: number };
+export type Item = {
+  key: string;
+  at: number;
+  clock: string;
+  hour: number;
+  name: string;
+  shape: Shape;
+  says: string;
+  to: string;
+  count: number;
+};
 
 /** The Monday of the week that holds this instant. */
 export function mondayOf(at: number, zone: string): string {
@@ -41,12 +51,32 @@ function shiftWithin(from: number, to: number, zone: string): Day["shift"] {
 
 export function itemOfRun(run: Run, zone: string, to: string): Item {
   const at = Date.parse(run.scheduled_for);
-  return { key: run.id, at, clock: clockOf(at, zone), hour: partsOf(at, zone).hour, name: run.job_name, shape: shapeOfRun(run.state), says: outcomeOf(run), to, count: run.missed_count ?? 1 };
+  return {
+    key: run.id,
+    at,
+    clock: clockOf(at, zone),
+    hour: partsOf(at, zone).hour,
+    name: run.job_name,
+    shape: shapeOfRun(run.state),
+    says: outcomeOf(run),
+    to,
+    count: run.missed_count ?? 1,
+  };
 }
 
 export function itemOfUpcoming(coming: Upcoming, zone: string, to: string): Item {
   const at = Date.parse(coming.at);
-  return { key: `${coming.job_id} ${coming.at}`, at, clock: clockOf(at, zone), hour: partsOf(at, zone).hour, name: coming.job_name, shape: "coming", says: coming.count > 1 ? `Coming, ${coming.count} times this day` : "Coming", to, count: coming.count };
+  return {
+    key: `${coming.job_id} ${coming.at}`,
+    at,
+    clock: clockOf(at, zone),
+    hour: partsOf(at, zone).hour,
+    name: coming.job_name,
+    shape: "coming",
+    says: coming.count > 1 ? `Coming, ${coming.count} times this day` : "Coming",
+    to,
+    count: coming.count,
+  };
 }
 
 /** Many of one automation in one hour with one outcome are one line with a count. */
