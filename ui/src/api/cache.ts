@@ -40,7 +40,11 @@ function byActivity(client: QueryClient) {
     const active = (session: Session) => Date.parse(session.last_message?.created_at ?? session.created_at);
     const all = data.pages.flatMap((page) => page.items).sort((a, b) => active(b) - active(a));
     let from = 0;
-    const pages = data.pages.map((page) => ({ ...page, items: all.slice(from, (from += page.items.length)) }));
+    const pages = data.pages.map((page) => {
+      const items = all.slice(from, from + page.items.length);
+      from += items.length;
+      return { ...page, items };
+    });
     return { ...data, pages };
   });
 }

@@ -76,7 +76,7 @@ function Block({ token }: { token: Token }): ReactNode {
     case "paragraph":
       return <p>{inline(token.tokens)}</p>;
     case "text":
-      return token.tokens ? <>{inline(token.tokens)}</> : <>{token.raw}</>;
+      return token.tokens ? inline(token.tokens) : token.raw;
     default:
       return <p>{token.raw}</p>;
   }
@@ -155,7 +155,7 @@ function Inline({ token }: { token: Token }): ReactNode {
     case "escape":
       return token.text as string;
     case "text":
-      return token.tokens ? <>{inline(token.tokens)}</> : unescape(token.text as string);
+      return token.tokens ? inline(token.tokens) : decodeEntities(token.text as string);
     default:
       return token.raw;
   }
@@ -171,4 +171,5 @@ function Anchor({ href, children }: { href: string; children: ReactNode }) {
 }
 
 const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
-const unescape = (text: string) => text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);
+const decodeEntities = (text: string) =>
+  text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity);

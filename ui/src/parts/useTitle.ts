@@ -4,6 +4,8 @@ import { useEffect } from "react";
 export function useTitle(name: string | undefined) {
   useEffect(() => {
     document.title = name ? `${name} · Homing` : "Homing";
-    return () => void (document.title = "Homing");
+    return () => {
+      document.title = "Homing";
+    };
   }, [name]);
 }
