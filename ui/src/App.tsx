@@ -23,7 +23,7 @@ import {
   SettingsPage,
   WeekPage,
 } from "./rooms";
-import { Link, navigate, usePath } from "./router";
+import { Link, navigate, partsOfPath, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
 import { browserZone } from "./time/format";
 
@@ -102,7 +102,7 @@ function useAdoptZone() {
 }
 
 function pageAt(path: string) {
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const parts = partsOfPath(path);
   const [room, id, more] = parts;
   if (room === undefined) return <ChatPage sessionKey={null} home />;
   if (room === "chat" && parts.length <= 2) return <ChatPage sessionKey={id ?? null} key={id ?? "new"} />;

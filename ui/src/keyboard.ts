@@ -1,6 +1,7 @@
 // The keys of the page. A key never fires while somebody types, nor while a dialog is open.
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
 import { navigate } from "./router";
+import { createStore } from "./store";
 
 export const shortcuts: [keys: string, does: string][] = [
   ["?", "This list"],
@@ -19,22 +20,9 @@ export const shortcuts: [keys: string, does: string][] = [
 
 const places: Record<string, string> = { c: "/", a: "/automations", w: "/week", d: "/deliveries", s: "/settings" };
 
-let sheetOpen = false;
-const listeners = new Set<() => void>();
-
-export function showShortcuts(open: boolean) {
-  sheetOpen = open;
-  for (const listener of listeners) listener();
-}
-
-export const useShortcutsShown = () =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => sheetOpen,
-  );
+const listShown = createStore(false);
+export const showShortcuts = listShown.set;
+export const useShortcutsShown = () => listShown.use((shown) => shown);
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

@@ -1,32 +1,25 @@
 // Paths and history, no more: the page has ten routes and every one of them can be linked to.
-import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from "react";
+import type { AnchorHTMLAttributes, MouseEvent } from "react";
+import { createStore } from "./store";
 
-const listeners = new Set<() => void>();
-
-function tell() {
-  for (const listener of listeners) listener();
-}
-
-window.addEventListener("popstate", tell);
-
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
+const address = createStore(globalThis.location, (notify) => {
+  window.addEventListener("popstate", notify);
+  return () => window.removeEventListener("popstate", notify);
+});
 
 export function navigate(to: string, options: { replace?: boolean } = {}) {
   if (to === location.pathname + location.search) return;
   if (options.replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
-  tell();
+  address.notify();
 }
 
 export function usePath(): string {
-  return useSyncExternalStore(subscribe, () => location.pathname);
+  return address.use(({ pathname }) => pathname);
 }
 
 export function useSearch(): URLSearchParams {
-  return new URLSearchParams(useSyncExternalStore(subscribe, () => location.search));
+  return new URLSearchParams(address.use(({ search }) => search));
 }
 
 /** Change some of the address's query, and leave the rest; an empty value drops out. */
@@ -47,6 +40,17 @@ export const pathTo = {
   editJob: (id: string) => `/automations/${encodeURIComponent(id)}/edit`,
   run: (id: string) => `/runs/${encodeURI(id)}`,
 };
+
+/** The parts of a path, decoded: what `pathTo` put in comes out. */
+export const partsOfPath = (path: string) => path.split("/").filter(Boolean).map(decoded);
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // Somebody typed a percent sign.
+  }
+}
 
 type LinkProps = AnchorHTMLAttributes<HTMLAnchorElement> & { to: string };
 

@@ -1,5 +1,6 @@
 // One typed client for the whole page. Everything the server refuses arrives as a `Refusal`, with its sentence.
 import createClient from "openapi-fetch";
+import { createStore } from "../store";
 import { KEY, keyOf } from "./key";
 import type { paths } from "./schema";
 import type { FieldError, Problem } from "./types";
@@ -31,16 +32,7 @@ export class Unreachable extends Error {
 
 export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
 
-const signedOutListeners = new Set<() => void>();
-
-export function onSignedOut(listener: () => void) {
-  signedOutListeners.add(listener);
-  return () => void signedOutListeners.delete(listener);
-}
-
-export function tellSignedOut() {
-  for (const listener of signedOutListeners) listener();
-}
+export const { subscribe: onSignedOut, notify: notifySignedOut } = createStore(null);
 
 api.use({
   onRequest({ request }) {
@@ -59,7 +51,7 @@ api.use({
 export async function answer<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await call;
   if (response.ok) return data as T;
-  if (response.status === 401) tellSignedOut();
+  if (response.status === 401) notifySignedOut();
   throw new Refusal(asProblem(error, response));
 }
 

@@ -1,9 +1,9 @@
 // The one stream of a tab. It places what arrives, keeps the text of answers in progress, and says how the line is.
 import type { QueryClient } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { createStore } from "../store";
 import { setServerTime } from "../time/clock";
 import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
-import { tellSignedOut } from "./client";
+import { notifySignedOut } from "./client";
 import { hear, NoStream } from "./events";
 import type { Delivery, Job, Message, Run, Session } from "./types";
 
@@ -20,23 +20,14 @@ export type LiveTurn = { turnId: string; attempt: number; text: string; steps: L
 type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
 type StepEvent = LiveStep & { session_key: string; turn_id: string };
 
-let line: Line = "connecting";
-const turns = new Map<string, LiveTurn>();
-const listeners = new Set<() => void>();
+const line = createStore<Line>("connecting");
+const liveTurns = createStore(new Map<string, LiveTurn>());
+const turns = liveTurns.get();
 const arrivals = new Set<(message: Message) => void>();
 const greetings = new Set<() => void>();
 
-function tell() {
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-export const useLine = () => useSyncExternalStore(subscribe, () => line);
-export const useLiveTurn = (key: string) => useSyncExternalStore(subscribe, () => turns.get(key));
+export const useLine = () => line.use((state) => state);
+export const useLiveTurn = (key: string) => liveTurns.use((all) => all.get(key));
 
 /** Hear of each message as it comes in over the stream (not of those fetched). */
 export function onArrival(listener: (message: Message) => void) {
@@ -59,18 +50,13 @@ export function nextHello(): Promise<void> {
   });
 }
 
-function setLine(next: Line) {
-  if (line === next) return;
-  line = next;
-  tell();
-}
-
-// Text comes in many small pieces; the screen is told once a frame.
+// Text comes in many small pieces; the screen is drawn once per frame.
 let frame = 0;
-function tellSoon() {
-  frame ||= requestAnimationFrame(() => {
+function notifySoon() {
+  if (frame) return;
+  frame = requestAnimationFrame(() => {
     frame = 0;
-    tell();
+    liveTurns.notify();
   });
 }
 
@@ -94,7 +80,7 @@ function onText(event: TextEvent) {
   const turn = turnOf(event, event.attempt);
   const fresh = event.whole || event.attempt !== turn.attempt;
   turns.set(event.session_key, { ...turn, attempt: event.attempt, text: fresh ? event.text : turn.text + event.text });
-  tellSoon();
+  notifySoon();
 }
 
 function onStep(event: StepEvent) {
@@ -103,7 +89,7 @@ function onStep(event: StepEvent) {
   const steps = [...turn.steps.filter((step) => step.n !== event.n || step.kind !== event.kind), event];
   // Text before a tool call is not the answer yet, but it is what the person reads: keep it until new text comes.
   turns.set(event.session_key, { ...turn, steps });
-  tellSoon();
+  notifySoon();
 }
 
 function onMessage(client: QueryClient, message: Message) {
@@ -111,7 +97,7 @@ function onMessage(client: QueryClient, message: Message) {
   if (message.role === "assistant" && message.turn_id) close(message.session_key, message.turn_id);
   placeMessage(client, message);
   for (const listener of arrivals) listener(message);
-  tellSoon();
+  notifySoon();
 }
 
 const SILENCE_MS = 1500;
@@ -124,7 +110,7 @@ function onSession(client: QueryClient, session: Session) {
   window.setTimeout(() => {
     if (turns.get(session.key) !== live) return;
     turns.delete(session.key);
-    tell();
+    liveTurns.notify();
   }, SILENCE_MS);
 }
 
@@ -146,7 +132,8 @@ export function connect(client: QueryClient): () => void {
     waitMs = FIRST_WAIT_MS;
     setServerTime(hello.server_time);
     turns.clear();
-    setLine("live");
+    liveTurns.notify();
+    line.set("live");
     for (const greet of [...greetings]) greet();
     if (!hello.resumed)
       void client.invalidateQueries({ predicate: (query) => (!greeted ? query.state.data !== undefined : true) });
@@ -163,11 +150,12 @@ export function connect(client: QueryClient): () => void {
   function open() {
     window.clearTimeout(retry);
     stream?.abort();
-    const { signal } = (stream = new AbortController());
+    stream = new AbortController();
+    const { signal } = stream;
     hear("/api/events", signal, (noun, data) => placed[noun]?.(data)).then(
       () => lost(signal),
       (error: unknown) => {
-        if (error instanceof NoStream && error.status === 401 && !signal.aborted) tellSignedOut();
+        if (error instanceof NoStream && error.status === 401 && !signal.aborted) notifySignedOut();
         else lost(signal);
       },
     );
@@ -175,7 +163,7 @@ export function connect(client: QueryClient): () => void {
 
   function lost(signal: AbortSignal) {
     if (signal.aborted) return;
-    setLine("lost");
+    line.set("lost");
     window.clearTimeout(retry);
     retry = window.setTimeout(open, waitMs);
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
@@ -188,7 +176,7 @@ export function connect(client: QueryClient): () => void {
     if (slept) open();
   }, 10_000);
 
-  const online = () => void (line === "lost" && open());
+  const online = () => void (line.get() === "lost" && open());
   window.addEventListener("online", online);
   open();
   return () => {
@@ -196,6 +184,6 @@ export function connect(client: QueryClient): () => void {
     window.clearInterval(watch);
     window.clearTimeout(retry);
     stream?.abort();
-    setLine("connecting");
+    line.set("connecting");
   };
 }

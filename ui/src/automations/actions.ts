@@ -18,12 +18,12 @@ export function useJobActions() {
     toast({ text: `Undone: ${changed.name}`, warnings });
   };
 
-  /** Do it, put the answer in place, tell it, and offer to undo it. */
-  async function change(deed: Promise<Job>, tell: (job: Job) => string): Promise<Job | null> {
+  /** Do it, put the answer in place, say so, and offer to undo it. */
+  async function change(deed: Promise<Job>, describe: (job: Job) => string): Promise<Job | null> {
     try {
       const { warnings, ...job } = await deed;
       placeJob(client, job);
-      toast({ text: tell(job), warnings, undo: undo(job) });
+      toast({ text: describe(job), warnings, undo: undo(job) });
       return job;
     } catch (error) {
       complain(error);

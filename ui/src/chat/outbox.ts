@@ -1,8 +1,8 @@
 // Messages on their way to the server. Each stays here until the transcript has it, so that none is ever seen to vanish.
-import { useSyncExternalStore } from "react";
 import { randomKey, sentenceOf, Unreachable } from "../api/client";
 import { nextHello } from "../api/live";
 import { sendMessage } from "../api/operations";
+import { createStore } from "../store";
 
 export type Outgoing = {
   id: string; // also the Idempotency-Key: sending it again cannot double it
@@ -16,29 +16,19 @@ export type Outgoing = {
 };
 
 const NONE: readonly Outgoing[] = [];
-const boxes = new Map<string, readonly Outgoing[]>();
-const listeners = new Set<() => void>();
+const boxes = createStore<ReadonlyMap<string, readonly Outgoing[]>>(new Map());
+const boxOf = (key: string) => boxes.get().get(key) ?? NONE;
 
 function set(key: string, next: readonly Outgoing[]) {
-  boxes.set(key, next);
-  for (const listener of listeners) listener();
+  boxes.set(new Map(boxes.get()).set(key, next));
 }
 
 function change(key: string, id: string, changes: Partial<Outgoing>) {
-  set(
-    key,
-    (boxes.get(key) ?? NONE).map((one) => (one.id === id ? { ...one, ...changes } : one)),
-  );
+  const changed = boxOf(key).map((one) => (one.id === id ? { ...one, ...changes } : one));
+  set(key, changed);
 }
 
-export const useOutbox = (key: string) =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => boxes.get(key) ?? NONE,
-  );
+export const useOutbox = (key: string) => boxes.use((all) => all.get(key) ?? NONE);
 
 export function post(key: string, text: string, mode: "inject" | "queue"): Promise<boolean> {
   const one: Outgoing = {
@@ -51,7 +41,7 @@ export function post(key: string, text: string, mode: "inject" | "queue"): Promi
     will: null,
     error: null,
   };
-  set(key, [...(boxes.get(key) ?? NONE), one]);
+  set(key, [...boxOf(key), one]);
   return carry(key, one);
 }
 
@@ -61,12 +51,12 @@ export function postAgain(key: string, one: Outgoing): Promise<boolean> {
 }
 
 export function drop(key: string, ids: ReadonlySet<string>) {
-  const have = boxes.get(key) ?? NONE;
+  const have = boxOf(key);
   const left = have.filter((one) => !ids.has(one.id));
   if (left.length < have.length) set(key, left);
 }
 
-const isDropped = (key: string, id: string) => !boxes.get(key)?.some((one) => one.id === id);
+const isDropped = (key: string, id: string) => !boxOf(key).some((one) => one.id === id);
 
 /** Send until the server takes or refuses it. While it is away, each return of the stream is another try. */
 async function carry(key: string, { id, text, mode }: Outgoing): Promise<boolean> {

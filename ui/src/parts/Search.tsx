@@ -6,11 +6,11 @@ const PAUSE_MS = 200;
 
 export function Search({ label, value, onChange }: { label: string; value: string; onChange: (text: string) => void }) {
   const [text, setText] = useState(value);
-  const tell = useRef(onChange);
-  tell.current = onChange;
+  const latest = useRef(onChange);
+  latest.current = onChange;
   useEffect(() => {
     if (text === value) return;
-    const timer = window.setTimeout(() => tell.current(text), PAUSE_MS);
+    const timer = window.setTimeout(() => latest.current(text), PAUSE_MS);
     return () => window.clearTimeout(timer);
   }, [text, value]);
   return (

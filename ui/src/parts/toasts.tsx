@@ -1,8 +1,9 @@
 // Short news at the edge, with a way back where there is one. They wait while the pointer or the focus is on them.
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { useEffect, useState } from "react";
 import { createPortal } from "react-dom";
 import { sentenceOf } from "../api/client";
 import { Link } from "../router";
+import { createStore } from "../store";
 import { Icon } from "./Icon";
 import { useTopLayer } from "./layers";
 import { Said } from "./Said";
@@ -19,33 +20,22 @@ type Shown = Toast & { id: number };
 
 const SHOWN_MS = 8000;
 const WARNED_MS = 24_000;
-let toasts: readonly Shown[] = [];
+const toasts = createStore<readonly Shown[]>([]);
 let count = 0;
-const listeners = new Set<() => void>();
-
-function set(next: readonly Shown[]) {
-  toasts = next;
-  for (const listener of listeners) listener();
-}
 
 export function toast(news: Toast) {
   count += 1;
-  set([...toasts.slice(-2), { ...news, id: count }]);
+  toasts.set([...toasts.get().slice(-2), { ...news, id: count }]);
 }
 
 export function complain(error: unknown) {
   toast({ text: sentenceOf(error), bad: true });
 }
 
-const dismiss = (id: number) => set(toasts.filter((shown) => shown.id !== id));
-
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
+const dismiss = (id: number) => toasts.set(toasts.get().filter((shown) => shown.id !== id));
 
 export function Toasts() {
-  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const shown = toasts.use((all) => all);
   return createPortal(
     <div
       className="pointer-events-none fixed right-0 bottom-16 left-0 z-50 flex flex-col items-center gap-2 px-3 md:right-6 md:bottom-24 md:left-auto md:items-end"

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { keys } from "../api/cache";
-import { tellSignedOut } from "../api/client";
+import { notifySignedOut } from "../api/client";
 import { signOut, updateMe } from "../api/operations";
 import { useMe, useStatus } from "../api/queries";
 import { canNotify, notifying, turnNotify } from "../chat/notify";
@@ -194,7 +194,7 @@ function SignOut() {
   async function leave() {
     try {
       await signOut();
-      tellSignedOut();
+      notifySignedOut();
     } catch (error) {
       complain(error);
     }
