@@ -1,4 +1,4 @@
-"""Prints the OpenAPI document, from which the page's types are made: `python -m homing.web.openapi > openapi.json`."""
+"""Prints the OpenAPI document, from which the page's build generates its types (ADR 0034)."""
 
 import json
 import sys
