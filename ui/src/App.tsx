@@ -3,26 +3,26 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Suspense, useEffect, useState } from "react";
 import { keys } from "./api/cache";
 import { onSignedOut } from "./api/client";
-import { connect, useLine } from "./api/live";
+import { connect, useConnection } from "./api/live";
 import { updateMe } from "./api/operations";
 import { useMe } from "./api/queries";
 import { ChatPage } from "./chat/ChatPage";
 import { Frame } from "./Frame";
 import { useKeyboard } from "./keyboard";
-import { Blank, Loading } from "./parts/Blank";
-import { Net } from "./parts/Net";
-import { TipProvider } from "./parts/Tip";
-import { complain, Toasts } from "./parts/toasts";
 import {
   AutomationPage,
   AutomationsPage,
   DeliveriesPage,
   EditPage,
-  fetchRooms,
+  preloadPages,
   RunPage,
   SettingsPage,
   WeekPage,
-} from "./rooms";
+} from "./lazyPages";
+import { EmptyState, Loading } from "./parts/EmptyState";
+import { PageErrorBoundary } from "./parts/ErrorBoundary";
+import { TooltipProvider } from "./parts/Tooltip";
+import { Toasts, toastError } from "./parts/toasts";
 import { Link, navigate, partsOfPath, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
 import { browserZone } from "./time/format";
@@ -30,17 +30,17 @@ import { browserZone } from "./time/format";
 export function App() {
   const path = usePath();
   return (
-    <TipProvider delayDuration={350} skipDelayDuration={150}>
+    <TooltipProvider delayDuration={350} skipDelayDuration={150}>
       {path === "/sign-in" ? <SignInPage /> : <SignedIn path={path} />}
       <Toasts />
-    </TipProvider>
+    </TooltipProvider>
   );
 }
 
 function SignedIn({ path }: { path: string }) {
   const client = useQueryClient();
-  const ready = useHelloOrPatience();
-  useOtherRooms();
+  const ready = useReadyToLoad();
+  usePreloadedPages();
   useKeyboard();
   useAdoptZone();
 
@@ -60,33 +60,33 @@ function SignedIn({ path }: { path: string }) {
   return (
     <Frame>
       {ready && (
-        <Net on={path}>
+        <PageErrorBoundary path={path}>
           <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>
-        </Net>
+        </PageErrorBoundary>
       )}
     </Frame>
   );
 }
 
-const PATIENCE_MS = 700;
+const HELLO_MS = 700;
 
-/** Lists are asked for after the stream's hello, so nothing falls between; but a slow hello holds up no page. */
-function useHelloOrPatience(): boolean {
-  const line = useLine();
-  const [patient, setPatient] = useState(true);
+/** Lists are fetched after the stream's hello, so that no change is missed in between; but not later than HELLO_MS. */
+function useReadyToLoad(): boolean {
+  const connection = useConnection();
+  const [waiting, setWaiting] = useState(true);
   useEffect(() => {
-    const timer = window.setTimeout(() => setPatient(false), PATIENCE_MS);
+    const timer = window.setTimeout(() => setWaiting(false), HELLO_MS);
     return () => window.clearTimeout(timer);
   }, []);
-  return line !== "connecting" || !patient;
+  return connection !== "connecting" || !waiting;
 }
 
 const IDLE_MS = 3000;
 
-/** Once this page stands, the others come along. */
-function useOtherRooms() {
+/** Once this page is shown, load the others. */
+function usePreloadedPages() {
   useEffect(() => {
-    const timer = window.setTimeout(fetchRooms, IDLE_MS);
+    const timer = window.setTimeout(preloadPages, IDLE_MS);
     return () => window.clearTimeout(timer);
   }, []);
 }
@@ -97,7 +97,7 @@ function useAdoptZone() {
   const me = useMe().data;
   const unset = me !== undefined && !me.timezone;
   useEffect(() => {
-    if (unset) updateMe({ timezone: browserZone }).then((now) => client.setQueryData(keys.me, now), complain);
+    if (unset) updateMe({ timezone: browserZone }).then((now) => client.setQueryData(keys.me, now), toastError);
   }, [unset, client]);
 }
 
@@ -118,7 +118,7 @@ function pageAt(path: string) {
     if (room === "deliveries") return <DeliveriesPage />;
     if (room === "settings") return <SettingsPage />;
   }
-  return <NotHere />;
+  return <NotFound />;
 }
 
 function PageLoading() {
@@ -129,12 +129,12 @@ function PageLoading() {
   );
 }
 
-function NotHere() {
+function NotFound() {
   return (
-    <Blank icon="search" title="There is no such page">
+    <EmptyState icon="search" title="There is no such page">
       <Link to="/" className="link">
         Go to your conversations
       </Link>
-    </Blank>
+    </EmptyState>
   );
 }

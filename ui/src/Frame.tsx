@@ -1,11 +1,11 @@
 // What stands around every page: the side with places and conversations, and on phones a bar at the foot.
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useLine } from "./api/live";
+import { useConnection } from "./api/live";
 import { useStatus } from "./api/queries";
 import { SessionList } from "./chat/SessionList";
 import { shortcuts, showShortcuts, useShortcutsShown } from "./keyboard";
 import { Icon, type IconName } from "./parts/Icon";
-import { Mark } from "./parts/Mark";
+import { Logo } from "./parts/Logo";
 import { Sheet } from "./parts/Sheet";
 import { Link, usePath } from "./router";
 import { useNow } from "./time/clock";
@@ -29,7 +29,7 @@ export function Frame({ children }: { children: ReactNode }) {
       </a>
       <aside className="hidden w-[17rem] flex-none flex-col border-r md:flex" aria-label="Places and conversations">
         <div className="flex items-center gap-2.5 px-5 pt-5 pb-4">
-          <Mark />
+          <Logo />
           <span className="text-[1.05rem] font-semibold tracking-tight">Homing</span>
         </div>
         <nav aria-label="Main" className="px-2.5">
@@ -41,7 +41,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <Foot />
       </aside>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-        <LineBar />
+        <ConnectionBar />
         <main
           ref={main}
           id="main"
@@ -121,13 +121,13 @@ function ServerClock() {
   );
 }
 
-/** A lost line is said once it lasts, not at every blink. */
-function LineBar() {
-  const line = useLine();
-  const [since, setSince] = useState<{ line: string; at: number }>({ line, at: performance.now() });
+/** A lost connection is said once it lasts, not at every blink. */
+function ConnectionBar() {
+  const connection = useConnection();
+  const [since, setSince] = useState<{ connection: string; at: number }>({ connection, at: performance.now() });
   useNow();
-  if (since.line !== line) setSince({ line, at: performance.now() });
-  if (line === "live" || performance.now() - since.at < 1200) return null;
+  if (since.connection !== connection) setSince({ connection, at: performance.now() });
+  if (connection === "live" || performance.now() - since.at < 1200) return null;
   return (
     <div
       role="status"
@@ -145,7 +145,9 @@ function LineBar() {
           strokeDasharray="18 10"
         />
       </svg>
-      {line === "lost" ? "The server is out of reach. Reconnecting; nothing is lost." : "Connecting to the server."}
+      {connection === "lost"
+        ? "The server is out of reach. Reconnecting; nothing is lost."
+        : "Connecting to the server."}
     </div>
   );
 }

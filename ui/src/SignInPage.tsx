@@ -1,9 +1,9 @@
-// The door. A link's code lies in the fragment, where no server log or preview ever sees it; it is used once and wiped.
+// Sign-in. A link's code is in the fragment, which no server log or link preview sees; it works once and is removed.
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { sentenceOf } from "./api/client";
 import { signIn } from "./api/operations";
-import { Mark } from "./parts/Mark";
-import { Said } from "./parts/Said";
+import { Logo } from "./parts/Logo";
+import { ServerText } from "./parts/ServerText";
 import { navigate } from "./router";
 
 function enter() {
@@ -43,16 +43,16 @@ export function SignInPage() {
 
   if (waiting)
     return (
-      <Door>
+      <SignInLayout>
         <p role="status" className="text-mute">
           Signing you in.
         </p>
-      </Door>
+      </SignInLayout>
     );
   return (
-    <Door>
+    <SignInLayout>
       <TokenForm refused={refused} setRefused={setRefused} />
-    </Door>
+    </SignInLayout>
   );
 }
 
@@ -96,7 +96,7 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
       </label>
       {refused && (
         <p id="refused" role="alert" className="text-[0.93rem] text-bad">
-          <Said text={refused} />
+          <ServerText text={refused} />
         </p>
       )}
       <button type="submit" className="button" data-look="main" disabled={busy || token.trim() === ""}>
@@ -106,11 +106,11 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
   );
 }
 
-function Door({ children }: { children: ReactNode }) {
+function SignInLayout({ children }: { children: ReactNode }) {
   return (
     <main className="flex h-dvh flex-col items-center justify-center px-6">
       <div className="flex w-full max-w-[22rem] flex-col items-start gap-5">
-        <Mark size={44} />
+        <Logo size={44} />
         <h1>Homing</h1>
         {children}
       </div>

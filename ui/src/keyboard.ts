@@ -54,9 +54,9 @@ export function useKeyboard() {
   }, []);
 }
 
-function act(event: KeyboardEvent, deed: () => void) {
+function act(event: KeyboardEvent, action: () => void) {
   event.preventDefault();
-  deed();
+  action();
 }
 
 /** The page's own search wins over the one at the side. */

@@ -21,7 +21,7 @@ export const keys = {
 
 export function placeSession(client: QueryClient, session: Session) {
   const gone = session.deleted_at !== null;
-  if (gone) ask(client, keys.session(session.key), 0);
+  if (gone) refetchSoon(client, keys.session(session.key), 0);
   else client.setQueryData(keys.session(session.key), session);
   const present = inPages<Session>(
     client,
@@ -30,7 +30,7 @@ export function placeSession(client: QueryClient, session: Session) {
     () => (gone ? null : session),
   );
   if (!gone && present) byActivity(client);
-  if (!gone && !present) ask(client, keys.sessions);
+  if (!gone && !present) refetchSoon(client, keys.sessions);
 }
 
 /** Newest activity first, across the pages that are loaded. */
@@ -52,7 +52,7 @@ function byActivity(client: QueryClient) {
 export function placeMessage(client: QueryClient, message: Message) {
   const key = keys.messages(message.session_key);
   // The answer on its way may have been read before this message was written.
-  if (client.getQueryState(key)?.fetchStatus === "fetching") ask(client, key);
+  if (client.getQueryState(key)?.fetchStatus === "fetching") refetchSoon(client, key);
   // A window that does not reach the end gets it when one reads on; only a change of what it shows goes in.
   client.setQueryData<Transcript>(key, (data) =>
     !data || (data.newer && message.seq > (data.items.at(-1)?.seq ?? 0))
@@ -95,26 +95,26 @@ export function placeJob(client: QueryClient, job: Job) {
     },
   );
   // A new one is wanted at once; of the many that are merely further down in the list, each run would ask again.
-  if (!gone && !present) ask(client, keys.jobs, job.revision === 1 && !job.state.last_run_id ? 250 : 3000);
+  if (!gone && !present) refetchSoon(client, keys.jobs, job.revision === 1 && !job.state.last_run_id ? 250 : 3000);
   // Its place in the order may be another now; but a row must not move away under the pointer.
   else if (moved) void client.invalidateQueries({ queryKey: keys.jobs, refetchType: "none" });
-  ask(client, ["upcoming"], 1000);
-  ask(client, ["why", job.id]);
-  ask(client, keys.status);
+  refetchSoon(client, ["upcoming"], 1000);
+  refetchSoon(client, ["why", job.id]);
+  refetchSoon(client, keys.status);
 }
 
 export function placeRun(client: QueryClient, run: Run) {
   // Lists and events leave out the prompt, the error and the steps: what was read once is not thrown away.
   client.setQueryData<Run>(keys.run(run.id), (old) => old && { ...old, ...run });
   const finished = !["queued", "running"].includes(run.state);
-  if (finished) ask(client, keys.run(run.id));
+  if (finished) refetchSoon(client, keys.run(run.id));
   const present = inPages<Run>(
     client,
     keys.runs,
     (old) => old.id === run.id,
     (old) => ({ ...old, ...run }),
   );
-  if (!present) ask(client, keys.runs, 1000);
+  if (!present) refetchSoon(client, keys.runs, 1000);
   const recent = { id: run.id, scheduled_for: run.scheduled_for, state: run.state, reason: run.reason };
   inPages<Job>(
     client,
@@ -122,8 +122,8 @@ export function placeRun(client: QueryClient, run: Run) {
     (old) => old.id === run.job_id && old.recent !== undefined,
     (old) => ({ ...old, recent: [recent, ...(old.recent ?? []).filter((other) => other.id !== run.id)].slice(0, 30) }),
   );
-  ask(client, ["why"], 1000);
-  ask(client, keys.status, 1000);
+  refetchSoon(client, ["why"], 1000);
+  refetchSoon(client, keys.status, 1000);
 }
 
 export function placeDelivery(client: QueryClient, delivery: Delivery) {
@@ -133,7 +133,7 @@ export function placeDelivery(client: QueryClient, delivery: Delivery) {
     (old) => old.id === delivery.id,
     (old) => ({ ...old, ...delivery }),
   );
-  if (!present) ask(client, keys.deliveries);
+  if (!present) refetchSoon(client, keys.deliveries);
   client.setQueryData<Transcript>(keys.messages(delivery.session_key), (data) => {
     if (!data) return data;
     const items = data.items.map((message) =>
@@ -141,7 +141,7 @@ export function placeDelivery(client: QueryClient, delivery: Delivery) {
     );
     return { ...data, items };
   });
-  ask(client, keys.status, 1000);
+  refetchSoon(client, keys.status, 1000);
 }
 
 function withDelivery(message: Message, { id, address, state, attempts, error }: Delivery): Message {
@@ -169,24 +169,24 @@ function inPages<T>(
   return found;
 }
 
-/** A list of which so many pages are loaded that asking for all of them again is no small question. */
+/** A list with so many loaded pages that fetching all of them again would be slow. */
 const isDeep = (data: unknown) => ((data as Partial<Pages<unknown>> | undefined)?.pages?.length ?? 0) > 6;
 
-const asked = new Map<string, number>();
+const pendingRefetches = new Map<string, number>();
 
-/** Ask the server again, once for a burst of events. */
-export function ask(client: QueryClient, key: readonly string[], afterMs = 250) {
+/** Fetch it again, once for a burst of events. */
+export function refetchSoon(client: QueryClient, key: readonly string[], afterMs = 250) {
   const name = key.join(" ");
-  if (asked.has(name)) return;
+  if (pendingRefetches.has(name)) return;
   const timer = window.setTimeout(() => {
-    asked.delete(name);
+    pendingRefetches.delete(name);
     void client.invalidateQueries({ queryKey: key, predicate: (query) => !isDeep(query.state.data) });
-    // Somebody far down in a list reads; it is read anew when it is opened again.
+    // A person who reads far down in a list is not disturbed; it is fetched when it is opened again.
     void client.invalidateQueries({
       queryKey: key,
       predicate: (query) => isDeep(query.state.data),
       refetchType: "none",
     });
   }, afterMs);
-  asked.set(name, timer);
+  pendingRefetches.set(name, timer);
 }

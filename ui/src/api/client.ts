@@ -1,7 +1,7 @@
 // One typed client for the whole page. Everything the server refuses arrives as a `Refusal`, with its sentence.
 import createClient from "openapi-fetch";
 import { createStore } from "../store";
-import { KEY, keyOf } from "./key";
+import { KEY, storedKey } from "./key";
 import type { paths } from "./schema";
 import type { FieldError, Problem } from "./types";
 
@@ -36,7 +36,7 @@ export const { subscribe: onSignedOut, notify: notifySignedOut } = createStore(n
 
 api.use({
   onRequest({ request }) {
-    const key = keyOf();
+    const key = storedKey();
     if (key) request.headers.set(KEY, key);
     if (request.method === "POST" && !request.headers.has("Idempotency-Key"))
       request.headers.set("Idempotency-Key", randomKey());
@@ -48,7 +48,7 @@ api.use({
 });
 
 /** The answer's body, or the refusal thrown. */
-export async function answer<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await call;
   if (response.ok) return data as T;
   if (response.status === 401) notifySignedOut();

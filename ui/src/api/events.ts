@@ -1,22 +1,22 @@
 // Server-sent events read by fetch: an EventSource cannot send the page's key.
-import { KEY, keyOf } from "./key";
+import { KEY, storedKey } from "./key";
 
-/** The server answered, and not with a stream. */
-export class NoStream extends Error {
+/** The server did not answer with a stream. */
+export class StreamRefused extends Error {
   constructor(readonly status: number) {
     super(`The stream was answered with ${status}.`);
   }
 }
 
-/** Hear a stream until it ends or is aborted. Comments, ids and retry times are passed over. */
-export async function hear(
+/** Read a stream until it ends or is aborted. Comments, ids and retry times are ignored. */
+export async function readEvents(
   path: string,
   signal: AbortSignal,
-  heard: (event: string, data: string) => void,
+  onEvent: (event: string, data: string) => void,
 ): Promise<void> {
-  const headers = { Accept: "text/event-stream", [KEY]: keyOf() ?? "" };
+  const headers = { Accept: "text/event-stream", [KEY]: storedKey() ?? "" };
   const response = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
-  if (!response.ok || !response.body) throw new NoStream(response.status);
+  if (!response.ok || !response.body) throw new StreamRefused(response.status);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -31,9 +31,9 @@ export async function hear(
       const data = of("data:");
       if (data.length === 0) continue;
       try {
-        heard(of("event:")[0] ?? "message", data.join("\n"));
+        onEvent(of("event:")[0] ?? "message", data.join("\n"));
       } catch (error) {
-        // One that cannot be placed takes no other along.
+        // One bad event must not end the stream.
         reportError(error);
       }
     }

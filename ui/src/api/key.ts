@@ -6,7 +6,7 @@ const NAME = "homing.key";
 // Where storage is closed to us, one is signed in until the page is loaded again.
 let here: string | null = null;
 
-export function keyOf(): string | null {
+export function storedKey(): string | null {
   try {
     return localStorage.getItem(NAME) ?? here;
   } catch {
@@ -14,7 +14,7 @@ export function keyOf(): string | null {
   }
 }
 
-export function keepKey(key: string | null) {
+export function storeKey(key: string | null) {
   here = key;
   try {
     if (key === null) localStorage.removeItem(NAME);

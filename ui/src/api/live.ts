@@ -1,13 +1,13 @@
-// The one stream of a tab. It places what arrives, keeps the text of answers in progress, and says how the line is.
+// The one stream of a tab. It places what arrives, keeps the text of answers in progress, and knows the state of the connection.
 import type { QueryClient } from "@tanstack/react-query";
 import { createStore } from "../store";
 import { setServerTime } from "../time/clock";
 import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
 import { notifySignedOut } from "./client";
-import { hear, NoStream } from "./events";
+import { readEvents, StreamRefused } from "./events";
 import type { Delivery, Job, Message, Run, Session } from "./types";
 
-export type Line = "connecting" | "live" | "lost";
+export type Connection = "connecting" | "live" | "lost";
 export type LiveStep = {
   n: number;
   kind: "model" | "tool";
@@ -20,13 +20,13 @@ export type LiveTurn = { turnId: string; attempt: number; text: string; steps: L
 type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
 type StepEvent = LiveStep & { session_key: string; turn_id: string };
 
-const line = createStore<Line>("connecting");
+const connection = createStore<Connection>("connecting");
 const liveTurns = createStore(new Map<string, LiveTurn>());
 const turns = liveTurns.get();
 const arrivals = new Set<(message: Message) => void>();
 const greetings = new Set<() => void>();
 
-export const useLine = () => line.use((state) => state);
+export const useConnection = () => connection.use((state) => state);
 export const useLiveTurn = (key: string) => liveTurns.use((all) => all.get(key));
 
 /** Hear of each message as it comes in over the stream (not of those fetched). */
@@ -133,7 +133,7 @@ export function connect(client: QueryClient): () => void {
     setServerTime(hello.server_time);
     turns.clear();
     liveTurns.notify();
-    line.set("live");
+    connection.set("live");
     for (const greet of [...greetings]) greet();
     if (!hello.resumed)
       void client.invalidateQueries({ predicate: (query) => (!greeted ? query.state.data !== undefined : true) });
@@ -152,10 +152,10 @@ export function connect(client: QueryClient): () => void {
     stream?.abort();
     stream = new AbortController();
     const { signal } = stream;
-    hear("/api/events", signal, (noun, data) => placed[noun]?.(data)).then(
+    readEvents("/api/events", signal, (noun, data) => placed[noun]?.(data)).then(
       () => lost(signal),
       (error: unknown) => {
-        if (error instanceof NoStream && error.status === 401 && !signal.aborted) notifySignedOut();
+        if (error instanceof StreamRefused && error.status === 401 && !signal.aborted) notifySignedOut();
         else lost(signal);
       },
     );
@@ -163,20 +163,20 @@ export function connect(client: QueryClient): () => void {
 
   function lost(signal: AbortSignal) {
     if (signal.aborted) return;
-    line.set("lost");
+    connection.set("lost");
     window.clearTimeout(retry);
     retry = window.setTimeout(open, waitMs);
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
   }
 
-  /** After a nap the line may be dead without anybody having said so. */
+  /** After sleep the connection may be dead without an error. */
   const watch = window.setInterval(() => {
     const slept = Date.now() - awakeAt > NAP_MS;
     awakeAt = Date.now();
     if (slept) open();
   }, 10_000);
 
-  const online = () => void (line.get() === "lost" && open());
+  const online = () => void (connection.get() === "lost" && open());
   window.addEventListener("online", online);
   open();
   return () => {
@@ -184,6 +184,6 @@ export function connect(client: QueryClient): () => void {
     window.clearInterval(watch);
     window.clearTimeout(retry);
     stream?.abort();
-    line.set("connecting");
+    connection.set("connecting");
   };
 }

@@ -1,4 +1,4 @@
-// What the pages ask for, with the keys under which the stream finds it again.
+// What the pages refetchSoon for, with the keys under which the stream finds it again.
 import {
   infiniteQueryOptions,
   keepPreviousData,
@@ -8,7 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { titleOf } from "../parts/words";
-import { ask, beginOf, endOf, keys, MOST, merge, type Transcript } from "./cache";
+import { beginOf, endOf, keys, MOST, merge, refetchSoon, type Transcript } from "./cache";
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
@@ -107,7 +107,7 @@ async function readTranscript(client: QueryClient, key: string, at: number | nul
   if (!have || last === undefined) return end;
   if (have.newer) return have;
   const first = newest.items[0]?.seq ?? 0;
-  // After a long sleep there may be thousands: then it begins anew at the end.
+  // After a long sleep there may be thousands: then it starts again at the end.
   if (first - last > MOST) return end;
   const missed = await readMissed(key, last, first);
   return endOf({ ...have, items: merge(have.items, [...missed, ...newest.items]) }, 2 * MOST);
@@ -175,7 +175,7 @@ export async function moveTo(client: QueryClient, key: string, at: number | null
 
 /** What arrived while a window that did not reach the end came to reach it was not placed: it is asked for. */
 function lookAgain(client: QueryClient, key: string) {
-  if (!windowOf(client, key)?.newer) ask(client, keys.messages(key), 0);
+  if (!windowOf(client, key)?.newer) refetchSoon(client, keys.messages(key), 0);
 }
 
 export const flat = <T>(data: { pages: Page<T>[] } | undefined): T[] => data?.pages.flatMap((page) => page.items) ?? [];

@@ -5,14 +5,14 @@ import { listMessages, previewSchedule } from "../api/operations";
 import { useJob } from "../api/queries";
 import type { Job, Schedule } from "../api/types";
 import { quietReason } from "../chat/JobCard";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { Said } from "../parts/Said";
+import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
 import { useTitle } from "../parts/useTitle";
-import { attentionOf, doorWord, payloadWord, plural, standsOf } from "../parts/words";
+import { attentionOf, doorWord, payloadWord, plural, statusOf } from "../parts/words";
 import { Link, navigate, pathTo } from "../router";
 import { lengthOf } from "../time/format";
 import { Relative, Stamp, Wall, Zone } from "../time/Time";
@@ -31,7 +31,7 @@ export default function AutomationPage({ jobId }: { jobId: string }) {
       </div>
     );
   if ((error instanceof Refusal && error.status === 404) || job?.removed_at) return <Removed job={job} />;
-  if (!job) return <Failed error={error} again={() => void refetch()} />;
+  if (!job) return <LoadError error={error} again={() => void refetch()} />;
   return <Whole job={job} />;
 }
 
@@ -88,7 +88,7 @@ function Head({ job }: { job: Job }) {
         <div className="flex max-w-full min-w-0 items-baseline gap-x-3">
           <Glyph shape={shapeOfJob(job)} size={15} className="flex-none translate-y-px" />
           <h1 className="min-w-0 [overflow-wrap:anywhere]">{job.name}</h1>
-          <span className="flex-none text-mute">{standsOf(job)}</span>
+          <span className="flex-none text-mute">{statusOf(job)}</span>
         </div>
         <div className="ml-auto flex items-center gap-1.5">
           {mine && (
@@ -120,7 +120,7 @@ function Head({ job }: { job: Job }) {
       )}
       {job.status === "attention" && (
         <p role="alert" className="mt-3 rounded-md bg-bad-tint px-3 py-2 text-bad">
-          <Said text={attentionOf(job)} />
+          <ServerText text={attentionOf(job)} />
           {failures > 1 && ` ${plural(failures, "failure")} in a row.`}
         </p>
       )}
@@ -307,7 +307,7 @@ async function findTurn(sessionKey: string, turnId: string): Promise<number | nu
 function Removed({ job }: { job: Job | undefined }) {
   const { undoChange } = useJobActions();
   return (
-    <Blank icon="clock" title={job ? `“${job.name}” was deleted` : "There is no such automation"}>
+    <EmptyState icon="clock" title={job ? `“${job.name}” was deleted` : "There is no such automation"}>
       {job ? (
         <button type="button" className="link" onClick={() => void undoChange(job.id, job.revision, job.name)}>
           Bring it back
@@ -317,6 +317,6 @@ function Removed({ job }: { job: Job | undefined }) {
           Show all automations
         </Link>
       )}
-    </Blank>
+    </EmptyState>
   );
 }

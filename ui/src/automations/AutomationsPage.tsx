@@ -3,19 +3,19 @@ import { memo } from "react";
 import type { JobSort } from "../api/operations";
 import { useJobs, useSessionName, useStatus } from "../api/queries";
 import type { Job, JobStatus, RunState } from "../api/types";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { More } from "../parts/More";
-import { Pages } from "../parts/Pages";
-import { Said } from "../parts/Said";
+import { LoadMore } from "../parts/LoadMore";
+import { PagedList } from "../parts/PagedList";
+import { RunStrip } from "../parts/RunStrip";
 import { Search } from "../parts/Search";
+import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
-import { Strip } from "../parts/Strip";
-import { Tip } from "../parts/Tip";
+import { Tooltip } from "../parts/Tooltip";
 import { useMedia } from "../parts/useMedia";
 import { useTitle } from "../parts/useTitle";
-import { attentionOf, jobStatusWord, runStateWord, standsOf } from "../parts/words";
+import { attentionOf, jobStatusWord, runStateWord, statusOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -91,15 +91,15 @@ export default function AutomationsPage() {
         </label>
       </div>
       {list.isPending && <Loading rows={7} />}
-      {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isError && none && <LoadError error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (filtered ? <NothingFound /> : <NothingYet />)}
-      <Pages
+      <PagedList
         label="Automations"
         busy={list.isFetching}
         pages={pages}
         row={(job) => <JobRow key={job.id} job={job} roomy={roomy} />}
       />
-      <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+      <LoadMore has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
 }
@@ -139,7 +139,7 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
   const zone = job.schedule.tz ?? "UTC";
   return (
     <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1.3fr)_auto_9rem_9.5rem_auto] lg:items-center">
-      <Glyph shape={shapeOfJob(job)} size={13} label={standsOf(job)} className="mt-1.5 lg:mt-0" />
+      <Glyph shape={shapeOfJob(job)} size={13} label={statusOf(job)} className="mt-1.5 lg:mt-0" />
       <div className="min-w-0">
         <p className="flex items-baseline gap-2.5">
           <Link to={pathTo.job(job.id)} className="truncate font-semibold hover:underline">
@@ -150,14 +150,14 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
         <p className="text-[0.9rem] text-mute">{job.words}</p>
         {job.status === "attention" && (
           <p className="text-[0.9rem] text-bad">
-            <Said text={attentionOf(job)} />
+            <ServerText text={attentionOf(job)} />
           </p>
         )}
       </div>
       <div
         className={`col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:block lg:px-3 ${job.recent?.length ? "" : "hidden"}`}
       >
-        <Strip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
+        <RunStrip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
       <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
         <span className="w-10 flex-none text-[0.83rem] text-mute lg:hidden">Next</span>
@@ -192,7 +192,7 @@ function RowToggle({ job }: { job: Job }) {
   const { pause, resume } = useJobActions();
   if (job.kind === "system" || job.status === "done") return null;
   return (
-    <Tip text={job.enabled ? "Pause" : "Resume"}>
+    <Tooltip text={job.enabled ? "Pause" : "Resume"}>
       <button
         type="button"
         className="icon-button"
@@ -201,7 +201,7 @@ function RowToggle({ job }: { job: Job }) {
       >
         <Icon name={job.enabled ? "pause" : "play"} size={16} />
       </button>
-    </Tip>
+    </Tooltip>
   );
 }
 
@@ -240,22 +240,22 @@ function LastRun({ job, zone }: { job: Job; zone: string }) {
 
 function NothingFound() {
   return (
-    <Blank icon="search" title="None like that">
+    <EmptyState icon="search" title="None like that">
       <button type="button" className="link" onClick={() => setSearch({ status: null, q: null, session: null })}>
         Show all automations
       </button>
-    </Blank>
+    </EmptyState>
   );
 }
 
 function NothingYet() {
   return (
-    <Blank icon="clock" title="Nothing is scheduled yet">
+    <EmptyState icon="clock" title="Nothing is scheduled yet">
       Tell the agent what to do and when, in any conversation, or{" "}
       <Link to="/automations/new" className="link">
         make an automation here
       </Link>
       .
-    </Blank>
+    </EmptyState>
   );
 }

@@ -6,7 +6,7 @@ import { Refusal, sentenceOf } from "../api/client";
 import { addJob, addSession, undoJob, updateJob } from "../api/operations";
 import { flat, useJob, useMyZone, useSession, useSessions } from "../api/queries";
 import type { FieldError, Job, JobDraft, Session } from "../api/types";
-import { Failed, Loading } from "../parts/Blank";
+import { LoadError, Loading } from "../parts/EmptyState";
 import { Icon } from "../parts/Icon";
 import { toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
@@ -29,7 +29,7 @@ function FromJob({ id, edit }: { id: string; edit: boolean }) {
   const { data: job, error, isPending, refetch } = useJob(id);
   const zone = useMyZone();
   if (isPending) return <Wait />;
-  if (!job) return <Failed error={error} again={() => void refetch()} />;
+  if (!job) return <LoadError error={error} again={() => void refetch()} />;
   return <Form job={job} edit={edit} zone={job.schedule.tz ?? zone} sessionKey={job.session_key} />;
 }
 
@@ -213,7 +213,7 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
   );
 }
 
-const UNSAID: FieldError = { field: "message", code: "missing", detail: "Write what shall happen then." };
+const UNSAID: FieldError = { field: "message", code: "missing", detail: "Write what should happen then." };
 
 /** Why there is no schedule to store: its zone, its words, or nothing said yet. */
 function unread({ zoneError, scheduleError }: Previewed, zone: string): FieldError {

@@ -1,10 +1,10 @@
 // Runs of one automation, newest first: when due, how it went and why, how late, how long.
 import { flat, useRuns } from "../api/queries";
 import type { Run } from "../api/types";
-import { Failed, Loading } from "../parts/Blank";
+import { LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
-import { More } from "../parts/More";
-import { Pages } from "../parts/Pages";
+import { LoadMore } from "../parts/LoadMore";
+import { PagedList } from "../parts/PagedList";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, latenessOf } from "../time/format";
@@ -14,7 +14,7 @@ export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
   const list = useRuns({ job_id: jobId }, 20);
   const runs = flat(list.data);
   if (list.isPending) return <Loading rows={4} />;
-  if (list.isError && runs.length === 0) return <Failed error={list.error} again={() => void list.refetch()} />;
+  if (list.isError && runs.length === 0) return <LoadError error={list.error} again={() => void list.refetch()} />;
   if (runs.length === 0) return <p className="border-t py-4 text-mute">It has not run yet.</p>;
   return (
     <>
@@ -26,14 +26,14 @@ export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
         <span className="text-right">Took</span>
       </p>
       <div className="border-t sm:border-t-0">
-        <Pages
+        <PagedList
           label="Runs"
           busy={false}
           pages={(list.data?.pages ?? []).map((page) => page.items)}
           row={(run) => <RunRow key={run.id} run={run} zone={zone} />}
         />
       </div>
-      <More
+      <LoadMore
         has={list.hasNextPage}
         busy={list.isFetchingNextPage}
         load={() => void list.fetchNextPage()}

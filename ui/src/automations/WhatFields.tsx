@@ -1,4 +1,4 @@
-// What shall happen then: the message, who acts on it and where, and what if the time is missed.
+// What happens at that time: the message, who acts on it and where, and what to do when the time was missed.
 import { type ReactNode, useId } from "react";
 import type { Job, Payload, Session } from "../api/types";
 import { SessionName } from "../parts/SessionName";

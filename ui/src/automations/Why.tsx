@@ -4,7 +4,7 @@ import { sentenceOf } from "../api/client";
 import { useWhy } from "../api/queries";
 import { ClockField } from "../parts/ClockField";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
-import { Said } from "../parts/Said";
+import { ServerText } from "../parts/ServerText";
 import { Link, pathTo } from "../router";
 import { instantOf } from "../time/format";
 import { Zone } from "../time/Time";
@@ -20,11 +20,11 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
         <div className="skeleton h-5 w-3/4" role="status" aria-label="Loading" />
       ) : error ? (
         <p className="text-bad">
-          <Said text={sentenceOf(error)} />
+          <ServerText text={sentenceOf(error)} />
         </p>
       ) : (
         <p className="max-w-[44rem] whitespace-pre-line">
-          <Said text={data.answer} />
+          <ServerText text={data.answer} />
         </p>
       )}
       {data && data.runs.length > 0 && (
@@ -34,7 +34,7 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
               <Glyph shape={shapeOfRun(run.state)} size={11} />
               {/* The sentence names its time and zone by itself. */}
               <Link to={pathTo.run(run.id)} className="text-mute hover:text-ink hover:underline">
-                <Said text={run.sentence} />
+                <ServerText text={run.sentence} />
               </Link>
             </li>
           ))}

@@ -1,10 +1,10 @@
 // What a person can do to an automation from a list, a card or a page. Each says what happened and offers the way back.
 import { useQueryClient } from "@tanstack/react-query";
-import { ask, placeJob, placeRun } from "../api/cache";
+import { placeJob, placeRun, refetchSoon } from "../api/cache";
 import { Refusal } from "../api/client";
 import * as ops from "../api/operations";
 import type { Job } from "../api/types";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { navigate, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { stampOf } from "../time/format";
@@ -19,14 +19,14 @@ export function useJobActions() {
   };
 
   /** Do it, put the answer in place, say so, and offer to undo it. */
-  async function change(deed: Promise<Job>, describe: (job: Job) => string): Promise<Job | null> {
+  async function change(action: Promise<Job>, describe: (job: Job) => string): Promise<Job | null> {
     try {
-      const { warnings, ...job } = await deed;
+      const { warnings, ...job } = await action;
       placeJob(client, job);
       toast({ text: describe(job), warnings, undo: undo(job) });
       return job;
     } catch (error) {
-      complain(error);
+      toastError(error);
       return null;
     }
   }
@@ -42,9 +42,9 @@ export function useJobActions() {
         const { warnings, ...job } = await ops.undoJob(id, revision);
         placeJob(client, job);
         toast({ text: `Undone: ${name}`, warnings });
-        ask(client, ["job", id]);
+        refetchSoon(client, ["job", id]);
       } catch (error) {
-        complain(error);
+        toastError(error);
       }
     },
 
@@ -59,7 +59,7 @@ export function useJobActions() {
       } catch (error) {
         if (error instanceof Refusal && error.code === "already_running" && error.problem.run_id)
           toast({ text: `Already running: ${job.name}`, link: { to: pathTo.run(error.problem.run_id), text: "Show" } });
-        else complain(error);
+        else toastError(error);
       }
     },
 

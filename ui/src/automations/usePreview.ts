@@ -1,4 +1,4 @@
-// What the server makes of a schedule, asked anew whenever one pauses in typing.
+// What the server makes of a schedule, asked again after a pause in typing.
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Refusal } from "../api/client";

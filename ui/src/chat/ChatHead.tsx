@@ -8,7 +8,7 @@ import type { Session } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
 import { Sheet } from "../parts/Sheet";
-import { complain } from "../parts/toasts";
+import { toastError } from "../parts/toasts";
 import { titleOf } from "../parts/words";
 import { ZoneField } from "../parts/ZoneField";
 import { ModelHelp } from "../settings/ModelHelp";
@@ -100,7 +100,7 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
       placeSession(client, await updateSession(session.key, changes));
       onClose();
     } catch (error) {
-      complain(error);
+      toastError(error);
       setBusy(false);
     }
   }

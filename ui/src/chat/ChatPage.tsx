@@ -6,21 +6,21 @@ import { Refusal } from "../api/client";
 import { updateSession } from "../api/operations";
 import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Sheet } from "../parts/Sheet";
-import { complain } from "../parts/toasts";
+import { toastError } from "../parts/toasts";
 import { useMedia } from "../parts/useMedia";
 import { useTitle } from "../parts/useTitle";
 import { titleOf } from "../parts/words";
 import { Link, navigate, pathTo, useSearch } from "../router";
+import { AutomationsPanel } from "./AutomationsPanel";
 import { ChatHead } from "./ChatHead";
 import { Composer } from "./Composer";
-import { FirstMinute } from "./FirstMinute";
 import { Lane } from "./Lane";
 import { useNotifications } from "./notify";
 import { post, useOutbox } from "./outbox";
-import { Panel } from "./Panel";
 import { NotSent, Transcript } from "./Transcript";
+import { Welcome } from "./Welcome";
 
 export function ChatPage({ sessionKey, home = false }: { sessionKey: string | null; home?: boolean }) {
   useNotifications();
@@ -37,7 +37,7 @@ function Home() {
   useEffect(() => {
     if (target) navigate(pathTo.chat(target.key), { replace: true });
   }, [target]);
-  if (list.isError) return <Failed error={list.error} again={() => void list.refetch()} />;
+  if (list.isError) return <LoadError error={list.error} again={() => void list.refetch()} />;
   if (list.isPending || target) return <Waiting />;
   return <Beginning />;
 }
@@ -60,14 +60,14 @@ function Beginning() {
   async function begin(text: string) {
     if (!(await post(key, text, "inject"))) return;
     // A conversation is called after its first words until somebody names it.
-    updateSession(key, { title: titleFrom(text) }).then((session) => placeSession(client, session), complain);
+    updateSession(key, { title: titleFrom(text) }).then((session) => placeSession(client, session), toastError);
     navigate(pathTo.chat(key), { replace: true });
   }
 
   return (
     <div className="flex h-full flex-col">
       <ChatHead session={undefined} />
-      <FirstMinute onTry={(text) => void begin(text)} />
+      <Welcome onTry={(text) => void begin(text)} />
       <Foot>
         {unsent && (
           <p role="alert" className="pb-1 text-bad">
@@ -96,7 +96,7 @@ function Conversation({ sessionKey }: { sessionKey: string }) {
   if (session.isPending) return <Waiting />;
   if (session.error instanceof Refusal && session.error.status === 404) return <Gone />;
   if (!session.data)
-    return session.isError ? <Failed error={session.error} again={() => void session.refetch()} /> : <Gone />;
+    return session.isError ? <LoadError error={session.error} again={() => void session.refetch()} /> : <Gone />;
   return <Open session={session.data} />;
 }
 
@@ -131,10 +131,12 @@ function Open({ session }: { session: Session }) {
       <div className="flex min-w-0 flex-1 flex-col">
         <ChatHead session={session} />
         {messages.isPending && <Waiting bare />}
-        {messages.isError && !messages.data && <Failed error={messages.error} again={() => void messages.refetch()} />}
+        {messages.isError && !messages.data && (
+          <LoadError error={messages.error} again={() => void messages.refetch()} />
+        )}
         {messages.data &&
           (empty ? (
-            <FirstMinute onTry={(text) => send(text, "inject")} />
+            <Welcome onTry={(text) => send(text, "inject")} />
           ) : (
             <Transcript key={key} sessionKey={key} loaded={messages.data} jobs={jobs} zone={zone} at={at} />
           ))}
@@ -153,12 +155,12 @@ function Open({ session }: { session: Session }) {
       {wide && panel && (
         <aside aria-label="Automations of this conversation" className="w-80 flex-none overflow-y-auto border-l">
           <p className="flex min-h-14 items-center px-4 font-semibold">Automations here</p>
-          <Panel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
+          <AutomationsPanel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
         </aside>
       )}
       {drawer && !wide && (
         <Sheet title="Automations here" drawer="right" onClose={() => setDrawer(false)}>
-          <Panel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
+          <AutomationsPanel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
         </Sheet>
       )}
     </div>
@@ -186,11 +188,11 @@ function Waiting({ bare = false }: { bare?: boolean }) {
 
 function Gone() {
   return (
-    <Blank icon="chat" title="There is no such conversation">
+    <EmptyState icon="chat" title="There is no such conversation">
       It was deleted, or it belongs to somebody else.{" "}
       <Link to="/chat" className="link">
         Begin a new one
       </Link>
-    </Blank>
+    </EmptyState>
   );
 }

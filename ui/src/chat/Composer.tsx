@@ -2,7 +2,7 @@
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Session } from "../api/types";
 import { Icon } from "../parts/Icon";
-import { Tip } from "../parts/Tip";
+import { Tooltip } from "../parts/Tooltip";
 import { useMedia } from "../parts/useMedia";
 import { plural, sourceWord } from "../parts/words";
 
@@ -91,7 +91,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
       )}
       <div className="flex items-end gap-1 rounded-xl border border-edge bg-paper py-1 pr-1 pl-1 focus-within:border-accent focus-within:outline focus-within:outline-accent">
         {onPanel && (
-          <Tip
+          <Tooltip
             text={
               session?.automations.total
                 ? plural(session.automations.total, "automation")
@@ -107,7 +107,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
             >
               <Icon name="clock" />
             </button>
-          </Tip>
+          </Tooltip>
         )}
         <textarea
           ref={field}

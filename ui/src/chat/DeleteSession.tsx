@@ -1,13 +1,13 @@
 // Deleting takes two steps where automations hang on a conversation: first they are named, then all goes together.
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ask, keys, placeSession } from "../api/cache";
+import { keys, placeSession, refetchSoon } from "../api/cache";
 import { Refusal } from "../api/client";
 import { deleteSession } from "../api/operations";
 import type { BlockingJob, Session } from "../api/types";
 import { Glyph } from "../parts/Glyph";
 import { Sheet } from "../parts/Sheet";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { plural, titleOf } from "../parts/words";
 import { navigate } from "../router";
 
@@ -24,7 +24,7 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
     } catch (error) {
       if (error instanceof Refusal && error.code === "blocked_by_automations")
         setBlocking(error.problem.automations ?? []);
-      else complain(error);
+      else toastError(error);
       setBusy(false);
     }
   }
@@ -36,7 +36,7 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
     navigate("/", { replace: true });
     client.removeQueries({ queryKey: keys.session(session.key) });
     client.removeQueries({ queryKey: keys.messages(session.key) });
-    ask(client, keys.jobs, 0);
+    refetchSoon(client, keys.jobs, 0);
     toast({ text: `Deleted: ${titleOf(session)}` });
   }
 

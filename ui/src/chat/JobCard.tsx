@@ -5,7 +5,7 @@ import type { Card, CardChange, Job } from "../api/types";
 import { useJobActions } from "../automations/actions";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { changeWord, doorWord, reasonWord, standsOf } from "../parts/words";
+import { changeWord, doorWord, reasonWord, statusOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { Relative, Wall, Zone } from "../time/Time";
 import { NotifyOffer } from "./notify";
@@ -43,7 +43,7 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
   return (
     <section aria-label={`Automation ${job.name}`} className="mt-3 max-w-[34rem] rounded-lg border" data-card={job.id}>
       <div className="flex items-baseline gap-2.5 px-4 pt-3">
-        <Glyph shape={shapeOfJob(job)} label={standsOf(job)} className="translate-y-px" />
+        <Glyph shape={shapeOfJob(job)} label={statusOf(job)} className="translate-y-px" />
         <Link to={pathTo.job(job.id)} className="min-w-0 font-semibold [overflow-wrap:anywhere] hover:underline">
           {job.name}
         </Link>

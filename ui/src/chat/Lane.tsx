@@ -5,7 +5,7 @@ import { cancelTurn } from "../api/operations";
 import type { Job, Session, Waiting } from "../api/types";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { complain } from "../parts/toasts";
+import { toastError } from "../parts/toasts";
 import { plural, sourceWord, waitingForWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { useNow } from "../time/clock";
@@ -51,7 +51,7 @@ function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
     try {
       await cancelTurn(session.key, turn?.id);
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
     setStopping(false);
   }

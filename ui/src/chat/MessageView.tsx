@@ -4,13 +4,13 @@ import { memo, type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
 import type { Message, MessageDelivery } from "../api/types";
+import { ErrorBoundary } from "../parts/ErrorBoundary";
 import { Glyph } from "../parts/Glyph";
 import { Icon, type IconName } from "../parts/Icon";
 import { Markdown, PlainText } from "../parts/Markdown";
-import { Fallback } from "../parts/Net";
-import { Said } from "../parts/Said";
-import { Tip } from "../parts/Tip";
-import { complain } from "../parts/toasts";
+import { ServerText } from "../parts/ServerText";
+import { Tooltip } from "../parts/Tooltip";
+import { toastError } from "../parts/toasts";
 import { askedOf, dueOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
@@ -29,9 +29,9 @@ type MessageProps = {
 export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked }: MessageProps) {
   return (
     <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked}>
-      <Fallback to={<PlainText text={message.text} />}>
+      <ErrorBoundary fallback={<PlainText text={message.text} />}>
         <Body message={message} zone={zone} follows={follows} />
-      </Fallback>
+      </ErrorBoundary>
       {message.cards.map((card) => (
         <MessageCard key={card.job_id + card.revision} card={card} whole={cardOf(card.job_id) === message.seq} />
       ))}
@@ -252,11 +252,11 @@ export function Line({ at, zone, seq, marked = false, children }: LineProps) {
       className={`entry grid gap-x-4 py-2.5 sm:grid-cols-[3rem_minmax(0,1fr)] ${marked ? "-mx-3 rounded-lg bg-accent-tint px-3" : ""}`}
     >
       {instant !== null && at ? (
-        <Tip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
+        <Tooltip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
           <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-[0.83rem] text-mute">
             {clockOf(instant, zone)}
           </time>
-        </Tip>
+        </Tooltip>
       ) : (
         <span className="hidden sm:block" />
       )}
@@ -275,7 +275,7 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
     try {
       placeDelivery(client, await retryDelivery(delivery.id));
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
     setBusy(false);
   }
@@ -293,7 +293,7 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
           : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
         {delivery.error && (
           <>
-            : <Said text={delivery.error} />
+            : <ServerText text={delivery.error} />
           </>
         )}
       </span>

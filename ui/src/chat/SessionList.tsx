@@ -5,10 +5,10 @@ import { flat, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { More } from "../parts/More";
-import { Pages } from "../parts/Pages";
-import { Said } from "../parts/Said";
-import { Tip } from "../parts/Tip";
+import { LoadMore } from "../parts/LoadMore";
+import { PagedList } from "../parts/PagedList";
+import { ServerText } from "../parts/ServerText";
+import { Tooltip } from "../parts/Tooltip";
 import { askedOf, plural, titleOf } from "../parts/words";
 import { Link, pathTo, usePath } from "../router";
 
@@ -32,17 +32,17 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
             onChange={(event) => setQ(event.target.value)}
           />
         </label>
-        <Tip text="New conversation (n)">
+        <Tooltip text="New conversation (n)">
           <Link to="/chat" className="icon-button" aria-label="New conversation" onClick={onChoose}>
             <Icon name="plus" />
           </Link>
-        </Tip>
+        </Tooltip>
       </div>
       <div data-scrolls className="min-h-0 flex-1 overflow-y-auto px-2.5 pb-3">
         {list.isPending && <Waiting />}
         {list.isError && sessions.length === 0 && (
           <p className="px-2.5 py-3 text-[0.87rem] text-mute">
-            <Said text={sentenceOf(list.error)} />{" "}
+            <ServerText text={sentenceOf(list.error)} />{" "}
             <button type="button" className="link" onClick={() => void list.refetch()}>
               Try again
             </button>
@@ -53,13 +53,13 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
             {asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}
           </p>
         )}
-        <Pages
+        <PagedList
           label="Conversations"
           busy={false}
           pages={(list.data?.pages ?? []).map((page) => page.items)}
           row={(session) => <SessionRow key={session.key} session={session} onChoose={onChoose} />}
         />
-        <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+        <LoadMore has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
       </div>
     </>
   );

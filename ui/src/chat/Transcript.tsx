@@ -8,8 +8,8 @@ import { loadNewer, loadOlder, moveTo } from "../api/queries";
 import type { Job } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Markdown } from "../parts/Markdown";
-import { Said } from "../parts/Said";
-import { complain } from "../parts/toasts";
+import { ServerText } from "../parts/ServerText";
+import { toastError } from "../parts/toasts";
 import { longDayOf } from "../time/format";
 import { Zone } from "../time/Time";
 import { type Entry, entriesOf, newestCards } from "./entries";
@@ -203,7 +203,7 @@ export function NotSent({ one }: { one: Outgoing }) {
     <span>
       {one.state === "refused" ? (
         <>
-          Not sent. <Said text={one.error ?? ""} />
+          Not sent. <ServerText text={one.error ?? ""} />
         </>
       ) : (
         "Not sent yet: Homing does not answer. It will be sent as soon as Homing is back."
@@ -253,7 +253,7 @@ function useWindow(key: string, loaded: Loaded, box: React.RefObject<HTMLDivElem
       running.current = true;
       setBusy(true);
       read(client, key)
-        .catch(complain)
+        .catch(toastError)
         .finally(() => {
           running.current = false;
           setBusy(false);
@@ -264,7 +264,7 @@ function useWindow(key: string, loaded: Loaded, box: React.RefObject<HTMLDivElem
   const older = useCallback(() => void (data.current.older && load(loadOlder)), [load]);
   const newer = useCallback(() => void (data.current.newer && load(loadNewer)), [load]);
   const move = useCallback(
-    (at: number | null) => void ((at !== null || data.current.newer) && moveTo(client, key, at).catch(complain)),
+    (at: number | null) => void ((at !== null || data.current.newer) && moveTo(client, key, at).catch(toastError)),
     [client, key],
   );
 

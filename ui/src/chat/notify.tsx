@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { onArrival } from "../api/live";
 import type { Message } from "../api/types";
 import { Icon } from "../parts/Icon";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { navigate, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 
@@ -21,7 +21,7 @@ export async function turnNotify(on: boolean): Promise<boolean> {
   }
   const answer = await Notification.requestPermission();
   if (answer !== "granted") {
-    complain(
+    toastError(
       new Error("The browser does not allow notifications for this page. Change it in the browser's site settings."),
     );
     return false;

@@ -5,13 +5,13 @@ import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
 import { useDeliveries, useMyZone, useStatus } from "../api/queries";
 import type { Delivery, DeliveryState } from "../api/types";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfDelivery } from "../parts/Glyph";
-import { More } from "../parts/More";
-import { Pages } from "../parts/Pages";
-import { Said } from "../parts/Said";
+import { LoadMore } from "../parts/LoadMore";
+import { PagedList } from "../parts/PagedList";
+import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { plural } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
@@ -60,21 +60,21 @@ export default function DeliveriesPage() {
         })}
       </nav>
       {list.isPending && <Loading />}
-      {list.isError && none && <Failed error={list.error} again={() => void list.refetch()} />}
+      {list.isError && none && <LoadError error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (
-        <Blank icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
+        <EmptyState icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
           {state === "dead"
             ? "No message is undelivered."
             : "Each message that is carried to an address stands here, with how often it was tried."}
-        </Blank>
+        </EmptyState>
       )}
-      <Pages
+      <PagedList
         label="Deliveries"
         busy={list.isFetching}
         pages={pages}
         row={(delivery) => <Row key={delivery.id} delivery={delivery} />}
       />
-      <More has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+      <LoadMore has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
     </div>
   );
 }
@@ -120,7 +120,7 @@ function Row({ delivery }: { delivery: Delivery }) {
         </p>
         {delivery.error && (
           <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]">
-            <Said text={delivery.error} />
+            <ServerText text={delivery.error} />
           </p>
         )}
       </div>
@@ -138,7 +138,7 @@ function RetryButton({ delivery }: { delivery: Delivery }) {
       placeDelivery(client, await retryDelivery(delivery.id));
       toast({ text: `Tried again: ${delivery.address}` });
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
     setBusy(false);
   }

@@ -1,4 +1,4 @@
-// Short news at the edge, with a way back where there is one. They wait while the pointer or the focus is on them.
+// Short messages at the edge, with an undo where there is one. They stay while the pointer or the focus is on them.
 import { useEffect, useState } from "react";
 import { createPortal } from "react-dom";
 import { sentenceOf } from "../api/client";
@@ -6,9 +6,9 @@ import { Link } from "../router";
 import { createStore } from "../store";
 import { Icon } from "./Icon";
 import { useTopLayer } from "./layers";
-import { Said } from "./Said";
+import { ServerText } from "./ServerText";
 
-/** `warnings` are what the server adds to a deed that it did do. */
+/** `warnings` are what the server adds to an action that it did carry out. */
 export type Toast = {
   text: string;
   warnings?: string[] | null;
@@ -28,7 +28,7 @@ export function toast(news: Toast) {
   toasts.set([...toasts.get().slice(-2), { ...news, id: count }]);
 }
 
-export function complain(error: unknown) {
+export function toastError(error: unknown) {
   toast({ text: sentenceOf(error), bad: true });
 }
 
@@ -65,7 +65,7 @@ function OneToast({ toast: { id, text, warnings, bad, undo, link } }: { toast: S
     try {
       await undo?.();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -78,12 +78,12 @@ function OneToast({ toast: { id, text, warnings, bad, undo, link } }: { toast: S
       onBlur={() => setHeld(false)}
     >
       <span className="py-1 [overflow-wrap:anywhere]">
-        <Said text={text} />
+        <ServerText text={text} />
         {warnings?.map((warning) => (
           <span key={warning} className="mt-1 flex items-start gap-2">
             <Icon name="note" size={15} className="mt-1 flex-none" />
             <span>
-              <Said text={warning} />
+              <ServerText text={warning} />
             </span>
           </span>
         ))}

@@ -8,7 +8,7 @@ export const jobStatusWord: Record<JobStatus, string> = {
   done: "Done",
 };
 
-export function standsOf(job: Job): string {
+export function statusOf(job: Job): string {
   if (job.state.active_run_id) return job.state.running_at ? "Running" : "Waiting";
   return jobStatusWord[job.status];
 }

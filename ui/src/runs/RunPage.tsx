@@ -7,20 +7,20 @@ import { cancelRun, listMessages } from "../api/operations";
 import { isOver, useJob, useMyZone, useRun } from "../api/queries";
 import type { Message, Run, Step } from "../api/types";
 import { MessageView } from "../chat/MessageView";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { Said } from "../parts/Said";
+import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { outcomeOf, plural, triggerWord } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { durationOf, stampOf } from "../time/format";
 import { Stamp } from "../time/Time";
-import { Journey } from "./Journey";
+import { RunTimeline } from "./RunTimeline";
 
 export default function RunPage({ runId }: { runId: string }) {
   const { data: run, error, isPending, refetch } = useRun(runId);
@@ -33,14 +33,14 @@ export default function RunPage({ runId }: { runId: string }) {
     );
   if (error instanceof Refusal && error.status === 404)
     return (
-      <Blank icon="clock" title="There is no such run">
+      <EmptyState icon="clock" title="There is no such run">
         Runs are kept for some months.{" "}
         <Link to="/automations" className="link">
           Show the automations
         </Link>
-      </Blank>
+      </EmptyState>
     );
-  if (!run) return <Failed error={error} again={() => void refetch()} />;
+  if (!run) return <LoadError error={error} again={() => void refetch()} />;
   return <Whole run={run} />;
 }
 
@@ -69,7 +69,7 @@ function Whole({ run }: { run: Run }) {
       {/* What was said stands below, whole; a summary is for runs that said nothing here. */}
       {run.summary && run.opening_seq === null && <p className="mt-2 max-w-[44rem] text-mute">{run.summary}</p>}
       <div className="mt-7">
-        <Journey run={run} zone={zone} />
+        <RunTimeline run={run} zone={zone} />
       </div>
       {run.error && (
         <Part title="What went wrong">
@@ -96,7 +96,7 @@ function Whole({ run }: { run: Run }) {
                 <span className="text-mute">{plural(delivery.attempts, "attempt")}</span>
                 {delivery.error && (
                   <span className="text-bad">
-                    <Said text={delivery.error} />
+                    <ServerText text={delivery.error} />
                   </span>
                 )}
               </li>
@@ -181,7 +181,7 @@ function CancelButton({ run }: { run: Run }) {
       placeRun(client, await cancelRun(run.id));
       toast({ text: `Cancelling: ${run.job_name}` });
     } catch (error) {
-      complain(error);
+      toastError(error);
       setAsked(false);
     }
   }

@@ -15,11 +15,11 @@ import {
 } from "../api/operations";
 import { flat, useSessions } from "../api/queries";
 import type { Grant, NewWebhook, Session, Webhook } from "../api/types";
-import { Loading } from "../parts/Blank";
-import { More } from "../parts/More";
-import { Once } from "../parts/Once";
-import { Twice } from "../parts/Twice";
-import { complain, toast } from "../parts/toasts";
+import { ConfirmButton } from "../parts/ConfirmButton";
+import { Loading } from "../parts/EmptyState";
+import { LoadMore } from "../parts/LoadMore";
+import { OneTimeSecret } from "../parts/OneTimeSecret";
+import { toast, toastError } from "../parts/toasts";
 import { titleOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 
@@ -39,7 +39,7 @@ export function Addresses() {
           <SessionAddresses key={session.key} session={session} hooks={hooks} grants={grants} />
         ))}
         <li>
-          <More
+          <LoadMore
             has={sessions.hasNextPage}
             busy={sessions.isFetchingNextPage}
             load={() => void sessions.fetchNextPage()}
@@ -71,7 +71,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
       placeDelivery(client, await testAddress(session.key, address));
       toast({ text: `Test sent to ${address}`, link: { to: "/deliveries", text: "Show" } });
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -79,7 +79,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
     try {
       placeSession(client, await updateSession(session.key, { addresses, revision: session.revision }));
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -162,7 +162,7 @@ function Mail({ grants }: { grants: Grant[] }) {
       toast({ text: `Removed: ${address}` });
       await Promise.all([again(), client.invalidateQueries({ queryKey: keys.sessions })]);
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -176,11 +176,11 @@ function Mail({ grants }: { grants: Grant[] }) {
         {grants.map((grant) => (
           <li key={grant.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
             <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{grant.address}</span>
-            <Twice
+            <ConfirmButton
               label={`Remove ${grant.address}`}
-              does="Remove"
-              sure="Remove from all conversations?"
-              onDo={() => void remove(grant)}
+              text="Remove"
+              question="Remove from all conversations?"
+              onConfirm={() => void remove(grant)}
             />
           </li>
         ))}
@@ -239,7 +239,7 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
       toast({ text: `Removed: ${gone}` });
       await again();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -251,16 +251,16 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
           <li key={hook.id} className="flex flex-wrap items-baseline gap-x-3 border-b py-1.5">
             <span className="min-w-[14rem] flex-1 [overflow-wrap:anywhere]">{hook.url}</span>
             <code className="font-mono text-[0.85em] text-mute">{hook.address}</code>
-            <Twice
+            <ConfirmButton
               label={`Remove webhook ${hook.url}`}
-              does="Remove"
-              sure="Remove for good?"
-              onDo={() => void remove(hook)}
+              text="Remove"
+              question="Remove for good?"
+              onConfirm={() => void remove(hook)}
             />
           </li>
         ))}
       </ul>
-      {made && <Once label="The webhook's signing secret" value={made.secret} />}
+      {made && <OneTimeSecret label="The webhook's signing secret" value={made.secret} />}
       <form className="mt-3 flex flex-wrap gap-2" onSubmit={(event) => void add(event)}>
         <input
           type="url"

@@ -4,9 +4,9 @@ import { sentenceOf } from "../api/client";
 import { addMemory, confirmMemory, listMemories, removeMemory } from "../api/operations";
 import { flat, useMyZone } from "../api/queries";
 import type { Memory } from "../api/types";
-import { Loading } from "../parts/Blank";
-import { Twice } from "../parts/Twice";
-import { complain, toast } from "../parts/toasts";
+import { ConfirmButton } from "../parts/ConfirmButton";
+import { Loading } from "../parts/EmptyState";
+import { toast, toastError } from "../parts/toasts";
 import { Relative } from "../time/Time";
 
 export function Memories() {
@@ -26,7 +26,7 @@ export function Memories() {
       toast({ text: "Kept" });
       await again();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -37,7 +37,7 @@ export function Memories() {
       toast({ text: "Forgotten", undo: confirmed ? () => addMemory(text).then(again) : undefined });
       await again();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -100,7 +100,7 @@ function Row({
         ) : (
           // As wide asked as unasked: Keep must not move away under the pointer.
           <span className="min-w-[3rem] text-right">
-            <Twice label={`Forget: ${text}`} does="Forget" sure="Sure?" onDo={forget} />
+            <ConfirmButton label={`Forget: ${text}`} text="Forget" question="Sure?" onConfirm={forget} />
           </span>
         )}
       </span>

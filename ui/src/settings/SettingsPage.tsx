@@ -6,9 +6,9 @@ import { notifySignedOut } from "../api/client";
 import { signOut, updateMe } from "../api/operations";
 import { useMe, useStatus } from "../api/queries";
 import { canNotify, notifying, turnNotify } from "../chat/notify";
-import { Loading } from "../parts/Blank";
+import { Loading } from "../parts/EmptyState";
 import { Fact, Facts } from "../parts/Facts";
-import { complain, toast } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { ZoneField } from "../parts/ZoneField";
 import { browserZone, knownZone } from "../time/format";
@@ -80,7 +80,7 @@ function MyZone() {
       setZone(null);
       toast({ text: `Your time zone is ${next}` });
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -196,7 +196,7 @@ function SignOut() {
       await signOut();
       notifySignedOut();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
   return (

@@ -5,10 +5,10 @@ import { sentenceOf } from "../api/client";
 import { createToken, listTokens, revokeToken } from "../api/operations";
 import { useMyZone } from "../api/queries";
 import type { NewToken, Token } from "../api/types";
-import { Loading } from "../parts/Blank";
-import { Once } from "../parts/Once";
-import { Twice } from "../parts/Twice";
-import { complain, toast } from "../parts/toasts";
+import { ConfirmButton } from "../parts/ConfirmButton";
+import { Loading } from "../parts/EmptyState";
+import { OneTimeSecret } from "../parts/OneTimeSecret";
+import { toast, toastError } from "../parts/toasts";
 import { nowMs } from "../time/clock";
 import { dateKey } from "../time/format";
 import { Stamp } from "../time/Time";
@@ -27,7 +27,7 @@ export function Tokens() {
       toast({ text: `Revoked: ${nameOf(token)}, and everything made with it` });
       await again();
     } catch (error) {
-      complain(error);
+      toastError(error);
     }
   }
 
@@ -58,7 +58,12 @@ function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () =
         <span className="text-mute">{token.role}</span>
         {token.owner && <span className="rounded bg-accent-tint px-1.5 text-[0.83rem] text-accent">owner</span>}
         <span className="ml-auto">
-          <Twice label={`Revoke ${nameOf(token)}`} does="Revoke" sure="Revoke it and all made with it?" onDo={revoke} />
+          <ConfirmButton
+            label={`Revoke ${nameOf(token)}`}
+            text="Revoke"
+            question="Revoke it and all made with it?"
+            onConfirm={revoke}
+          />
         </span>
       </div>
       <p className="flex flex-wrap gap-x-3 text-[0.87rem] text-mute">
@@ -106,7 +111,9 @@ function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) 
 
   return (
     <>
-      {fresh && <Once label={fresh.name ? `The new token “${fresh.name}”` : "The new token"} value={fresh.token} />}
+      {fresh && (
+        <OneTimeSecret label={fresh.name ? `The new token “${fresh.name}”` : "The new token"} value={fresh.token} />
+      )}
       <form className="mt-3 flex flex-wrap items-end gap-2" onSubmit={(event) => void make(event)}>
         <label className="flex min-w-[10rem] flex-1 flex-col gap-1">
           <span className="text-[0.87rem] font-semibold">Name</span>

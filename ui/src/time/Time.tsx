@@ -1,5 +1,5 @@
 // How the page shows an instant: the wall time with its zone beside it, or the distance with the wall time on hover.
-import { Tip } from "../parts/Tip";
+import { Tooltip } from "../parts/Tooltip";
 import { nowMs, useNowNear } from "./clock";
 import { relativeOf, shortZone, stampOf } from "./format";
 
@@ -50,7 +50,7 @@ export function Relative({ at, zone, className }: RelativeProps) {
   const now = useNowNear(instant);
   const wall = `${stampOf(instant, zone, now, true)} ${zone}`;
   return (
-    <Tip text={wall}>
+    <Tooltip text={wall}>
       <time
         dateTime={at}
         tabIndex={0}
@@ -59,6 +59,6 @@ export function Relative({ at, zone, className }: RelativeProps) {
       >
         {relativeOf(instant, now)}
       </time>
-    </Tip>
+    </Tooltip>
   );
 }

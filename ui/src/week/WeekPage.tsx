@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { keys } from "../api/cache";
 import { listRuns } from "../api/operations";
 import { flat, useMyZone, useUpcoming } from "../api/queries";
-import { Blank, Failed, Loading } from "../parts/Blank";
+import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Glyph } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
 import { useMedia } from "../parts/useMedia";
@@ -64,10 +64,10 @@ export default function WeekPage() {
       </header>
       <Legend />
       {(runs.isPending || upcoming.isPending) && <Loading rows={6} />}
-      {runs.isError && <Failed error={runs.error} again={() => void runs.refetch()} />}
-      {upcoming.isError && !runs.isError && <Failed error={upcoming.error} again={() => void upcoming.refetch()} />}
+      {runs.isError && <LoadError error={runs.error} again={() => void runs.refetch()} />}
+      {upcoming.isError && !runs.isError && <LoadError error={upcoming.error} again={() => void upcoming.refetch()} />}
       {runs.isSuccess && upcoming.isSuccess && items.length === 0 && (
-        <Blank icon="week" title="Nothing ran, and nothing is planned, in this week">
+        <EmptyState icon="week" title="Nothing ran, and nothing is planned, in this week">
           {days.map(
             (day) =>
               day.shift && (
@@ -79,7 +79,7 @@ export default function WeekPage() {
           <Link to="/automations/new" className="link">
             Make an automation
           </Link>
-        </Blank>
+        </EmptyState>
       )}
       {items.length > 0 &&
         (wide ? (

@@ -1,10 +1,10 @@
-// What stands where nothing stands: nothing yet, still loading, or an error with a way on.
+// What is shown instead of content: nothing yet, still loading, or an error with a retry.
 import type { ReactNode } from "react";
 import { sentenceOf, Unreachable } from "../api/client";
 import { Icon, type IconName } from "./Icon";
-import { Said } from "./Said";
+import { ServerText } from "./ServerText";
 
-export function Blank({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+export function EmptyState({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center px-4 py-16 text-center">
       <Icon name={icon} size={28} className="mb-4 text-mute" />
@@ -30,18 +30,18 @@ export function Loading({ rows = 5 }: { rows?: number }) {
   );
 }
 
-export function Failed({ error, again }: { error: unknown; again: () => void }) {
+export function LoadError({ error, again }: { error: unknown; again: () => void }) {
   const away = error instanceof Unreachable;
   return (
     <div role="alert">
-      <Blank icon="note" title={away ? "No answer from the server" : "This could not be shown"}>
+      <EmptyState icon="note" title={away ? "No answer from the server" : "This could not be shown"}>
         <p>
-          <Said text={sentenceOf(error)} />
+          <ServerText text={sentenceOf(error)} />
         </p>
         <button type="button" className="button mt-4" onClick={again}>
           Try again
         </button>
-      </Blank>
+      </EmptyState>
     </div>
   );
 }

@@ -1,10 +1,10 @@
-// The end of a paged list: it asks for the next page when it comes into sight, and can be pressed.
+// The end of a paged list: it loads the next page when it is scrolled near, or pressed.
 import { useEffect, useRef } from "react";
-import { SCROLLS } from "./Pages";
+import { SCROLLS } from "./PagedList";
 
-type MoreProps = { has: boolean; busy: boolean; load: () => void; label?: string };
+type LoadMoreProps = { has: boolean; busy: boolean; load: () => void; label?: string };
 
-export function More({ has, busy, load, label = "Show more" }: MoreProps) {
+export function LoadMore({ has, busy, load, label = "Show more" }: LoadMoreProps) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(load);
   latest.current = load;

@@ -13,9 +13,9 @@ const PITCH = 9;
 const HEIGHT = 21;
 const SCALE = 2 / 3;
 
-type StripProps = { runs: RecentRun[]; zone: string; room?: number };
+type RunStripProps = { runs: RecentRun[]; zone: string; room?: number };
 
-export const Strip = memo(function Strip({ runs, zone, room = 30 }: StripProps) {
+export const RunStrip = memo(function RunStrip({ runs, zone, room = 30 }: RunStripProps) {
   const [over, setOver] = useState<{ index: number; x: number; y: number } | null>(null);
   const shown = runs.slice(0, room).reverse();
   const failed = shown.filter((run) => run.state === "error").length;

@@ -1,7 +1,7 @@
 // An empty conversation: three things to try, each of which shows what Homing is for.
 import { useStatus } from "../api/queries";
 import { Icon } from "../parts/Icon";
-import { Mark } from "../parts/Mark";
+import { Logo } from "../parts/Logo";
 
 const offlineChips = ["remind me in 1 minute to stretch", "every weekday at 8 say good morning", "help"];
 const chips = [
@@ -10,12 +10,12 @@ const chips = [
   "What can you do later, while I am away?",
 ];
 
-export function FirstMinute({ onTry }: { onTry: (text: string) => void }) {
+export function Welcome({ onTry }: { onTry: (text: string) => void }) {
   const status = useStatus().data;
   return (
     <div className="flex min-h-0 flex-1 flex-col justify-center overflow-y-auto">
       <div className="mx-auto w-full max-w-[50rem] px-4 py-8 sm:px-8">
-        <Mark size={48} />
+        <Logo size={48} />
         <p className="mt-5 text-[1.6rem] leading-tight font-semibold tracking-tight">
           An agent that comes back when it said it would.
         </p>

@@ -3,13 +3,13 @@ import type { Job } from "../api/types";
 import { useJobActions } from "../automations/actions";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { Tip } from "../parts/Tip";
-import { standsOf } from "../parts/words";
+import { Tooltip } from "../parts/Tooltip";
+import { statusOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { Relative } from "../time/Time";
 import { quietReason } from "./JobCard";
 
-export function Panel({ jobs, sessionKey, more }: { jobs: Job[]; sessionKey: string; more: boolean }) {
+export function AutomationsPanel({ jobs, sessionKey, more }: { jobs: Job[]; sessionKey: string; more: boolean }) {
   return (
     <div className="px-4 pb-4">
       {jobs.length === 0 && (
@@ -38,7 +38,7 @@ function PanelRow({ job }: { job: Job }) {
   const active = job.state.active_run_id;
   return (
     <li className="flex items-start gap-2.5 py-2.5">
-      <Glyph shape={shapeOfJob(job)} label={standsOf(job)} className="mt-1.5" />
+      <Glyph shape={shapeOfJob(job)} label={statusOf(job)} className="mt-1.5" />
       <div className="min-w-0 flex-1">
         <Link to={pathTo.job(job.id)} className="block truncate font-semibold hover:underline">
           {job.name}
@@ -57,7 +57,7 @@ function PanelRow({ job }: { job: Job }) {
         </p>
       </div>
       {job.kind !== "system" && job.status !== "done" && (
-        <Tip text={job.enabled ? "Pause" : "Resume"} side="left">
+        <Tooltip text={job.enabled ? "Pause" : "Resume"} side="left">
           <button
             type="button"
             className="icon-button"
@@ -66,7 +66,7 @@ function PanelRow({ job }: { job: Job }) {
           >
             <Icon name={job.enabled ? "pause" : "play"} size={16} />
           </button>
-        </Tip>
+        </Tooltip>
       )}
     </li>
   );

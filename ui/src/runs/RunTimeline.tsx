@@ -1,4 +1,4 @@
-// A run's way, drawn like a line on a railway map: due, waiting, running, delivering, done.
+// A run's steps, drawn like a line on a railway map: due, waiting, running, delivering, done.
 import type { ReactNode } from "react";
 import { isOver } from "../api/queries";
 import type { Run } from "../api/types";
@@ -10,7 +10,7 @@ import { Zone } from "../time/Time";
 
 type Stop = { name: string; shape: Shape | null; detail: ReactNode };
 
-export function Journey({ run, zone }: { run: Run; zone: string }) {
+export function RunTimeline({ run, zone }: { run: Run; zone: string }) {
   const stops = stopsOf(run, zone);
   return (
     <ol aria-label="How this run went" className="flex flex-col sm:flex-row">

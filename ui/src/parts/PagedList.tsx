@@ -2,9 +2,9 @@
 // thousand rows weigh no more than a hundred.
 import { type ReactNode, useEffect, useRef, useState } from "react";
 
-type PagesProps<T> = { label: string; busy: boolean; pages: T[][]; row: (item: T) => ReactNode };
+type PagedListProps<T> = { label: string; busy: boolean; pages: T[][]; row: (item: T) => ReactNode };
 
-export function Pages<T>({ label, busy, pages, row }: PagesProps<T>) {
+export function PagedList<T>({ label, busy, pages, row }: PagedListProps<T>) {
   return pages.map((items, index) => (
     <Shown key={index}>
       <ul aria-label={index === 0 ? label : `${label}, part ${index + 1}`} aria-busy={busy}>

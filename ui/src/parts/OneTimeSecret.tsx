@@ -1,7 +1,7 @@
-// A secret that is shown this one time.
+// A secret that is shown only once.
 import { toast } from "./toasts";
 
-export function Once({ label, value }: { label: string; value: string }) {
+export function OneTimeSecret({ label, value }: { label: string; value: string }) {
   async function copy() {
     await navigator.clipboard.writeText(value);
     toast({ text: "Copied" });
