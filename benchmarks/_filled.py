@@ -5,7 +5,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from benchmarks._house import house, stock
+from benchmarks._instance import instance, stock
 from homing.store import Tx
 from homing.store import tables as t
 
@@ -17,7 +17,7 @@ SESSIONS = 500
 
 def fill(path: Path, size: int) -> None:
     """Store jobs, ten thousand a user; the first thousand are the owner's."""
-    with house(f"sqlite:///{path}") as homing:
+    with instance(f"sqlite:///{path}") as homing:
         stock(homing, stored=min(size, 1000), sessions=SESSIONS)
         homing.store.write_now(lambda tx: _multiply(tx, size - 1000))
         homing.store.engine.dispose()

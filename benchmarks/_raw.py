@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks._house import house, let_be_due, stock
+from benchmarks._instance import instance, let_be_due, stock
 from homing.model.ids import new_id
 
 BATCH = 500
@@ -51,7 +51,7 @@ class Connection:
 
 def measure(url: str, due: int, stored: int) -> float:
     """Write what a dispatch of `due` jobs writes, in the same order and durability; return the seconds."""
-    with house(url) as homing:
+    with instance(url) as homing:
         stock(homing, stored=stored, sessions=due)
         homing.store.write_now(lambda tx: let_be_due(tx, tx.now(), 0, due))
         homing.store.engine.dispose()

@@ -6,10 +6,10 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from benchmarks._house import HISTORY
-from homing.engine.keeper import Keeper
+from benchmarks._instance import HISTORY
 from homing.engine.opening import Opened
-from homing.engine.thoughts import Thought
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 
 # A tick of the watch; a gap is what a sleep takes beyond it.
 _TICK = 0.005
@@ -25,14 +25,14 @@ class Witness:
         self._wanted = 0
         self._enough = asyncio.Event()
 
-    async def __call__(self, opened: Opened, keeper: Keeper) -> Thought:
+    async def __call__(self, opened: Opened, keeper: StepJournal) -> TurnResult:
         key = opened.turn.job_id or opened.session_key
         self.began.setdefault(key, time.perf_counter())
         if key in self._awaited:
             self._awaited[key].set()
         if len(self.began) >= self._wanted:
             self._enough.set()
-        return Thought(outcome="answered", text="done", history=HISTORY, model="none")
+        return TurnResult(outcome="answered", text="done", history=HISTORY, model="none")
 
     async def seen(self, key: str) -> float:
         """Wait until a turn of this job or session thinks; tell when it began."""

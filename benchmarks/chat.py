@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from benchmarks._house import database, house, say
+from benchmarks._instance import database, instance, say
 from homing.agent.models import Models
 from homing.model.people import OWNER, Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.messages import send_message
 from homing.operations.shapes.session_asks import SendMessage
 from homing.store import Tx
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--turns", type=int, default=400)
     parser.add_argument("--sessions", type=int, default=10)
     ask = parser.parse_args(argv)
-    with database(ask.database) as url, house(url, model=MODEL) as homing:
+    with database(ask.database) as url, instance(url, model=MODEL) as homing:
         called, closed = asyncio.run(_talk(homing, ask.turns, ask.sessions))
     more = {"database": ask.database, "turns": ask.turns, "sessions": ask.sessions}
     for percent in (50, 95, 99):
@@ -57,7 +57,7 @@ async def _talk(homing: Homing, turns: int, sessions: int) -> tuple[list[float],
             model.called.clear()
             ask = SendMessage(session_key=f"web:chat-{turn % sessions}", text=f"hello {turn}")
             begun = time.perf_counter()
-            await homing.store.write(lambda tx, ask=ask: send_message(_desk(homing, tx), ask))
+            await homing.store.write(lambda tx, ask=ask: send_message(_context(homing, tx), ask))
             async with asyncio.timeout(30):
                 await model.called.wait()
                 called.append(model.at - begun)
@@ -82,8 +82,8 @@ class _Model:
         yield "Hello."
 
 
-def _desk(homing: Homing, tx: Tx) -> Desk:
-    return Desk(tx=tx, caller=CALLER, house=homing.house)
+def _context(homing: Homing, tx: Tx) -> Context:
+    return Context(tx=tx, caller=CALLER, instance=homing.instance)
 
 
 def _closed(tx: Tx) -> int:

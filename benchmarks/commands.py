@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks._house import say
+from benchmarks._instance import say
 
 JOBS = 10
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from benchmarks import _apscheduler, _raw
-from benchmarks._house import database, house, let_be_due, say, stock
+from benchmarks._instance import database, instance, let_be_due, say, stock
 from benchmarks._witness import Witness, percentile, watched_loop
 from homing.store import Tx
 from homing.store import tables as t
@@ -65,7 +65,7 @@ def main(argv: list[str]) -> None:
 
 def measure(url: str, due: int, stored: int, sessions: int, slots: int) -> Dispatched:
     """Store jobs, let them all come due at once, and wait until every run is finished on record."""
-    with house(url, max_concurrent_runs=slots, slots=slots) as homing:
+    with instance(url, max_concurrent_runs=slots, slots=slots) as homing:
         stock(homing, stored=stored, sessions=sessions)
         return asyncio.run(_dispatch(homing, due, stored))
 

@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from benchmarks._house import database, house, let_be_due, say, stock
+from benchmarks._instance import database, instance, let_be_due, say, stock
 from benchmarks._witness import Witness, percentile, watched_loop
 from benchmarks.dispatch import finished
 from homing.model.people import OWNER, Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.messages import send_message
 from homing.operations.shapes.session_asks import SendMessage
 from homing.store import tables as t
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--sessions", type=int, default=10_000)
     parser.add_argument("--slots", type=int, default=512, help="scheduled turns at once")
     ask = parser.parse_args(argv)
-    with database(ask.database) as url, house(url, max_concurrent_runs=ask.slots) as homing:
+    with database(ask.database) as url, instance(url, max_concurrent_runs=ask.slots) as homing:
         stock(homing, stored=ask.due, sessions=min(ask.sessions, ask.due))
         herd = asyncio.run(_watch(homing, ask.due, ask.seconds))
     seconds, done = herd.points[-1]
@@ -111,5 +111,5 @@ async def _person(homing: Homing, witness: Witness) -> AsyncGenerator[list[float
 async def _write(homing: Homing, witness: Witness, key: str) -> float:
     ask = SendMessage(session_key=key, text="hello")
     begun = time.perf_counter()
-    await homing.store.write(lambda tx: send_message(Desk(tx=tx, caller=_CALLER, house=homing.house), ask))
+    await homing.store.write(lambda tx: send_message(Context(tx=tx, caller=_CALLER, instance=homing.instance), ask))
     return (await witness.seen(key) - begun) * 1000

@@ -14,7 +14,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from benchmarks._filled import fill
-from benchmarks._house import house, say
+from benchmarks._instance import instance, say
 from benchmarks._witness import Witness, percentile
 from homing.store import Tx
 from homing.store import tables as t
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="homing-lateness-") as folder:
         path = Path(folder) / "homing.db"
         fill(path, max(ask.stored, ask.jobs))
-        with house(f"sqlite:///{path}") as homing:
+        with instance(f"sqlite:///{path}") as homing:
             queued, started, bare = asyncio.run(_watch(homing, ask.jobs, ask.seconds))
     more = {"stored": ask.stored, "jobs": ask.jobs, "seconds": ask.seconds, "database": "sqlite"}
     timer = percentile(bare, 99)

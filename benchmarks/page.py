@@ -31,7 +31,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from benchmarks._crowd import KEY, Crowd, fill
-from benchmarks._house import say
+from benchmarks._instance import say
 
 TOKEN = "a-token-of-the-measurement"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
@@ -242,7 +242,7 @@ def _record(home: Path) -> Path:
 async def _serve(home: Path) -> None:
     """Serve as `homing up` does, and write down what each request took."""
     from homing.cli.doors import make_doors
-    from homing.cli.house import open_house
+    from homing.cli.house import open_instance
     from homing.cli.serving import bind, on_signals, serving, until
     from homing.settings import load
     from homing.wiring import make_engine, running
@@ -250,7 +250,7 @@ async def _serve(home: Path) -> None:
     settings = load()
     listening = bind(settings)
     told = on_signals(signal.SIGTERM)
-    homing = open_house(settings)
+    homing = open_instance(settings)
     app = make_doors(homing)
     app.add_middleware(_Timed, record=_record(home))
     async with serving(app, listening) as server, running(homing, make_engine(homing)):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from urllib.parse import urlsplit
 
-from benchmarks._house import database, house, say
+from benchmarks._instance import database, instance, say
 from benchmarks._witness import watched_loop
 from homing.cli.doors import make_doors
 from homing.model.people import OWNER
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--times", type=int, default=9, help="requests per door and body")
     ask = parser.parse_args(argv)
-    with database(ask.database) as url, house(url) as homing:
+    with database(ask.database) as url, instance(url) as homing:
         asyncio.run(_measure(homing, ask.times, ask.database))
 
 

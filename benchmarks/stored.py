@@ -22,9 +22,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchmarks._filled import fill
-from benchmarks._house import house, no_op, say
+from benchmarks._instance import instance, no_op, say
 from homing.model.people import OWNER, Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.job_changes import update_job
 from homing.operations.jobs import add_job, list_jobs
 from homing.operations.shapes.base import Nothing, read
@@ -55,7 +55,7 @@ class Pair:
     @contextmanager
     def homes(self) -> Iterator[list[Homing]]:
         with ExitStack() as stack:
-            homes = [stack.enter_context(house(url)) for url in self.urls]
+            homes = [stack.enter_context(instance(url)) for url in self.urls]
             yield homes
             for homing in homes:
                 homing.store.engine.dispose()
@@ -94,16 +94,16 @@ def _measure_asking(pair: Pair, repeat: int) -> None:
         [(key,)] = homes[0].store.write_now(
             lambda tx: tx.rows(sa.select(t.session.c.key).where(t.session.c.key.startswith("web:s")).limit(1))
         )
-        asks: dict[str, Callable[[Desk, int], Any]] = {
-            "add": lambda desk, n: add_job(desk, _add(key, n)),
-            "update": lambda desk, n: update_job(
-                desk, UpdateJob(job_id=f"job_bench{n % 1000:07d}", name=f"changed {time.perf_counter_ns()}")
+        asks: dict[str, Callable[[Context, int], Any]] = {
+            "add": lambda ctx, n: add_job(ctx, _add(key, n)),
+            "update": lambda ctx, n: update_job(
+                ctx, UpdateJob(job_id=f"job_bench{n % 1000:07d}", name=f"changed {time.perf_counter_ns()}")
             ),
-            "list": lambda desk, n: list_jobs(desk, ListJobs()),
-            "list_enabled_by_name": lambda desk, n: list_jobs(desk, ListJobs(enabled=True, sort="name")),
-            "list_of_session": lambda desk, n: list_jobs(desk, ListJobs(session_key=key)),
-            "upcoming": lambda desk, n: list_upcoming(desk, ListUpcoming()),
-            "status": lambda desk, n: get_status(desk, Nothing()),
+            "list": lambda ctx, n: list_jobs(ctx, ListJobs()),
+            "list_enabled_by_name": lambda ctx, n: list_jobs(ctx, ListJobs(enabled=True, sort="name")),
+            "list_of_session": lambda ctx, n: list_jobs(ctx, ListJobs(session_key=key)),
+            "upcoming": lambda ctx, n: list_upcoming(ctx, ListUpcoming()),
+            "status": lambda ctx, n: get_status(ctx, Nothing()),
         }
         for name, ask in asks.items():
             took: list[list[float]] = [[], []]
@@ -117,10 +117,10 @@ def _add(key: str, n: int) -> AddJob:
     return read(AddJob, {"session_key": key, "when": "every day at 9", "message": f"look again {n}"})
 
 
-def _timed(homing: Homing, ask: Callable[[Desk, int], Any], n: int) -> float:
+def _timed(homing: Homing, ask: Callable[[Context, int], Any], n: int) -> float:
     caller = Caller(user_id=OWNER, role="admin")
     begun = time.perf_counter()
-    homing.store.write_now(lambda tx: ask(Desk(tx=tx, caller=caller, house=homing.house), n))
+    homing.store.write_now(lambda tx: ask(Context(tx=tx, caller=caller, instance=homing.instance), n))
     return (time.perf_counter() - begun) * 1000
 
 
@@ -134,7 +134,7 @@ def _measure_start(pair: Pair) -> None:
     took: list[list[float]] = [[], []]
     for _ in range(5):
         for which, url in enumerate(pair.urls):
-            with house(url) as prepared:
+            with instance(url) as prepared:
                 prepared.store.engine.dispose()
                 took[which].append(asyncio.run(_arm(prepared)))
     _say_both("start", took, pair)
@@ -196,7 +196,7 @@ def _idle(url: str, seconds: float) -> dict[str, float]:
             "rss_mb": _resident_mb(),
         }
 
-    with house(url) as homing:
+    with instance(url) as homing:
         return asyncio.run(watch(homing))
 
 

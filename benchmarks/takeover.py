@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from benchmarks._crew import Crew, Worker, ready, tell
-from benchmarks._house import database, house, say
-from homing.engine.keeper import Keeper
+from benchmarks._instance import database, instance, say
 from homing.engine.opening import Opened
-from homing.engine.thoughts import Thought
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 from homing.model.people import OWNER, Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.messages import send_message
 from homing.operations.shapes.session_asks import SendMessage
 from homing.store import Tx
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     if ask.work:
         asyncio.run(_work(ask.url, ask.claim))
         return
-    with database(ask.database) as url, house(url) as homing:
+    with database(ask.database) as url, instance(url) as homing:
         command = ["--work", "--url", url, "--claim", str(ask.claim)]
         with Crew("takeover", command, 2) as crew:
             taken = asyncio.run(_kill(homing, crew, ask.repeat))
@@ -53,13 +53,13 @@ def main(argv: list[str]) -> None:
 
 
 async def _work(url: str, claim: float) -> None:
-    async def think(opened: Opened, keeper: Keeper) -> Thought:
+    async def think(opened: Opened, keeper: StepJournal) -> TurnResult:
         tell(session=opened.session_key, at=time.monotonic(), taken_up=opened.taken_up)
         if not opened.taken_up:
             await asyncio.Event().wait()
-        return Thought(outcome="answered", text="done", history="[]", model="none")
+        return TurnResult(outcome="answered", text="done", history="[]", model="none")
 
-    with house(url, claim_seconds=claim) as homing:
+    with instance(url, claim_seconds=claim) as homing:
         async with running(homing, make_engine(homing, think=think)):
             ready()
             await asyncio.Event().wait()
@@ -77,7 +77,7 @@ async def _kill_one(homing: Homing, crew: Crew, key: str) -> tuple[float, float]
     """Return the seconds from the kill, and from the claim's end, until the other worked on the turn."""
     caller = Caller(user_id=OWNER, role="admin", door="api")
     ask = SendMessage(session_key=key, text="hello")
-    await homing.store.write(lambda tx: send_message(Desk(tx=tx, caller=caller, house=homing.house), ask))
+    await homing.store.write(lambda tx: send_message(Context(tx=tx, caller=caller, instance=homing.instance), ask))
     victim = await asyncio.to_thread(_at_work, crew)
     # Into the claim, as far as a renewal or two.
     await asyncio.sleep(1)

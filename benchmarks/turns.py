@@ -12,7 +12,7 @@ from types import ModuleType
 import sqlalchemy as sa
 
 from benchmarks._crew import Crew, ready
-from benchmarks._house import database, house, no_op, say, stock
+from benchmarks._instance import database, instance, no_op, say, stock
 from homing.model.people import OWNER
 from homing.store import Tx
 from homing.store import tables as t
@@ -57,14 +57,14 @@ def _dbos() -> ModuleType:
 
 
 async def _work(url: str, slots: int) -> None:
-    with house(url, slots=slots) as homing:
+    with instance(url, slots=slots) as homing:
         async with running(homing, make_engine(homing, think=no_op)):
             ready()
             await asyncio.Event().wait()
 
 
 def _measure(url: str, turns: int, workers: int, slots: int) -> tuple[float, int]:
-    with house(f"{url}{'&' if '?' in url else '?'}application_name={DRIVER}") as homing:
+    with instance(f"{url}{'&' if '?' in url else '?'}application_name={DRIVER}") as homing:
         stock(homing, stored=0, sessions=-(-turns // IN_A_ROW))
         with Crew("turns", ["--work", "homing", "--url", url, "--slots", str(slots)], workers):
             return asyncio.run(_let_go(homing, turns))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _LOADED = (
     "alembic.command", "psycopg", "pydantic_ai.models.openai", "pydantic_ai.providers.openai", "homing.cli.codes",
-    "homing.cli.doors", "homing.cli.house", "homing.cli.logs", "homing.cli.rim", "homing.cli.serving", "homing.cli.up",
+    "homing.cli.doors", "homing.cli.house", "homing.cli.logs", "homing.cli.main", "homing.cli.serving", "homing.cli.up",
     "homing.testing.stub_server", "homing.testing.webhook_receiver", "torture.model", "torture.sick",
 )  # fmt: skip
 
@@ -21,7 +21,7 @@ def preload() -> None:
 
 def homing(arguments: list[str]) -> None:
     """Be `homing …`, exactly."""
-    from homing.cli.rim import run
+    from homing.cli.main import run
 
     sys.exit(run(arguments))
 

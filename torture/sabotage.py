@@ -75,12 +75,12 @@ def _kept() -> None:
 
 def _begun() -> None:
     """Begin an unrepeatable tool without writing it down first."""
-    from homing.engine.keeper import Keeper
+    from homing.engine.step_journal import StepJournal
 
     async def nothing(self: Any, call: Any) -> None:
         return None
 
-    Keeper.tool_begun = nothing
+    StepJournal.tool_begun = nothing
 
 
 def _active() -> None:
@@ -107,15 +107,15 @@ def _outbound() -> None:
     """Forget now and then to owe people a closing."""
     from homing.store import deliveries
 
-    owe = deliveries.owe
-    deliveries.owe = lambda tx, owed: owe(tx, [one for one in owed if random.random() < 0.9])
+    owe = deliveries.add_outbound
+    deliveries.add_outbound = lambda tx, owed: owe(tx, [one for one in owed if random.random() < 0.9])
 
 
 def _once() -> None:
     """Carry a request out again although its key is known."""
-    from homing.store import upkeep
+    from homing.store import maintenance
 
-    upkeep.kept_answer = lambda tx, *, user_id, path, key: None  # pyright: ignore[reportUnknownLambdaType]
+    maintenance.kept_answer = lambda tx, *, user_id, path, key: None  # pyright: ignore[reportUnknownLambdaType]
 
 
 def _line() -> None:
@@ -143,7 +143,7 @@ def _door() -> None:
     """Show anybody's session to whoever asks."""
     import sqlalchemy as sa
 
-    from homing.operations.desk import Desk
+    from homing.operations.context import Context
     from homing.store import sessions
     from homing.store import tables as t
 
@@ -153,7 +153,7 @@ def _door() -> None:
         assert found is not None
         return found
 
-    Desk.session = session
+    Context.session = session
 
 
 SABOTAGES: Mapping[str, Sabotage] = {

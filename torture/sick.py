@@ -24,12 +24,12 @@ from sqlalchemy import event, exc
 from homing.agent.journal import Tool, ToolCall
 from homing.cli.doors import make_doors
 from homing.cli.home import make_home, only_engine, sqlite_file
-from homing.cli.house import admit_owner, open_house
+from homing.cli.house import admit_owner, open_instance
 from homing.cli.logs import set_up_logs
 from homing.cli.serving import bind, on_signals, serving, until
-from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
-from homing.engine.thinking import Thinker
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_context import TurnThinker
 from homing.model.clock import SystemClock
 from homing.model.people import Agent
 from homing.settings import Settings, load
@@ -111,20 +111,24 @@ async def _up(settings: Settings, panel: Panel, deeds: Path, listening: Any) -> 
 
 def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, Engine]:
     """Wire a Homing that listens to the panel, and its engine, whose tools leave lines among the deeds."""
-    open_house(settings).store.engine.dispose()
+    open_instance(settings).store.engine.dispose()
     homing = wire(settings, clock=ShiftingClock(panel))
     if homing.store.postgres:
         _refuse_writes(homing.store.engine, panel)
     else:
         _limit_pages(homing.store.engine, panel)
 
-    def every_tool(opened: Opened, keeper: Keeper, agent: Agent) -> list[Tool]:
+    def every_tool(opened: Opened, keeper: StepJournal, agent: Agent) -> list[Tool]:
         own = toolbox(
-            turn=opened.turn, session_key=opened.session_key, agent=agent, house=homing.house, commit=keeper.commit
+            turn=opened.turn,
+            session_key=opened.session_key,
+            agent=agent,
+            instance=homing.instance,
+            commit=keeper.commit,
         )
         return [*own, *_tools(deeds, opened)]
 
-    think = Thinker(store=homing.store, house=homing.house, models=homing.models, toolbox=every_tool)
+    think = TurnThinker(store=homing.store, instance=homing.instance, models=homing.models, toolbox=every_tool)
     return homing, make_engine(homing, think=think)
 
 

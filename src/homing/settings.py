@@ -107,9 +107,9 @@ def _named_hours(value: object) -> NamedHours:
         value = ", ".join(f"{name}={at}" for name, at in value.items())  # pyright: ignore[reportUnknownVariableType]
     given: dict[str, time] = {}
     for term in _text(value).split(","):
-        name, _, said = (part.strip() for part in term.partition("="))
+        name, _, clock = (part.strip() for part in term.partition("="))
         try:
-            at = time.fromisoformat(said)
+            at = time.fromisoformat(clock)
         except ValueError:
             raise ValueError(wanted) from None
         if name not in NamedHours.__dataclass_fields__ or at.tzinfo or at.second or at.microsecond:

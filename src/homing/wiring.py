@@ -22,9 +22,9 @@ from homing.model.clock import Clock, SystemClock
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent
-from homing.model.targets import loopback_allowed
-from homing.operations.desk import House
-from homing.operations.place import place_of, points_here
+from homing.model.webhook_urls import loopback_allowed
+from homing.operations.context import Instance
+from homing.operations.instance_id import instance_id, points_here
 from homing.settings import Settings
 from homing.store import Store, Tx, people, schema
 
@@ -63,7 +63,7 @@ class Homing:
     settings: Settings
     clock: Clock
     store: Store
-    house: House
+    instance: Instance
     models: Models
 
 
@@ -72,16 +72,16 @@ def wire(settings: Settings, *, clock: Clock | None = None, models: Models | Non
     clock = clock or SystemClock()
     choice = choose(settings.model, os.environ)
     models = models or Models()
-    house = House(
+    instance = Instance(
         version=version("homing"),
         model=choice.name,
         model_offline=choice.offline,
         model_why=choice.why,
         settings=settings,
-        why_unusable=lambda name: None if name in models.extra else why_unusable(name, os.environ, house=choice.name),
+        why_unusable=lambda name: None if name in models.extra else why_unusable(name, os.environ, default=choice.name),
     )
     store = Store(settings.database_url, clock)
-    return Homing(settings=settings, clock=clock, store=store, house=house, models=models)
+    return Homing(settings=settings, clock=clock, store=store, instance=instance, models=models)
 
 
 def prepare(homing: Homing) -> None:
@@ -122,26 +122,26 @@ def make_engine(
     from homing.engine.runner import Runner  # noqa: PLC0415 - see above
     from homing.engine.scheduler import Scheduler  # noqa: PLC0415 - see above
     from homing.engine.sweeper import Sweeper  # noqa: PLC0415 - see above
-    from homing.engine.thinking import Thinker  # noqa: PLC0415 - see above
+    from homing.engine.turn_context import TurnThinker  # noqa: PLC0415 - see above
     from homing.tools.toolbox import toolbox  # noqa: PLC0415 - see above
 
-    store, house, clock = homing.store, homing.house, homing.clock
+    store, instance, clock = homing.store, homing.instance, homing.clock
     worker_id = new_id("worker")
-    thinker = Thinker(
+    thinker = TurnThinker(
         store=store,
-        house=house,
+        instance=instance,
         models=homing.models,
         toolbox=lambda opened, keeper, agent: toolbox(
-            turn=opened.turn, session_key=opened.session_key, agent=agent, house=house, commit=keeper.commit
+            turn=opened.turn, session_key=opened.session_key, agent=agent, instance=instance, commit=keeper.commit
         ),
     )
-    scheduler = Scheduler(store, house, clock) if homing.settings.scheduler_enabled else None
+    scheduler = Scheduler(store, instance, clock) if homing.settings.scheduler_enabled else None
     return Engine(
         worker_id=worker_id,
         scheduler=scheduler,
-        runner=Runner(Lanes(store=store, house=house, think=think or thinker), clock, worker_id),
-        courier=Courier(store, house, channels if channels is not None else make_channels(homing, apart=apart)),
-        sweeper=Sweeper(store, house, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
+        runner=Runner(Lanes(store=store, instance=instance, think=think or thinker), clock, worker_id),
+        courier=Courier(store, instance, channels if channels is not None else make_channels(homing, apart=apart)),
+        sweeper=Sweeper(store, instance, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
     )
 
 
@@ -149,7 +149,7 @@ def _is_of_here(homing: Homing, webhook: people.Webhook, *, apart: bool) -> bool
     if webhook.local_to is None:
         # From before places were kept: an engine beside its doors goes on with it, others may be anywhere.
         return not apart
-    return webhook.local_to == place_of(homing.settings.home)
+    return webhook.local_to == instance_id(homing.settings.home)
 
 
 def make_channels(homing: Homing, *, apart: bool = False) -> "dict[str, Channel]":

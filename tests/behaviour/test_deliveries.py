@@ -18,7 +18,7 @@ from homing.model.errors import NotReady
 from homing.model.messages import Delivery, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
-from homing.model.targets import new_signing_secret
+from homing.model.webhook_urls import new_signing_secret
 from homing.operations import deliveries as desk_of_deliveries
 from homing.operations.grants import remove_grant
 from homing.operations.shapes import session_asks
@@ -41,7 +41,7 @@ class Office:
 
     def courier(self, *channels: Channel, store: Store | None = None, **options: float) -> Courier:
         by_name = {channel.name: channel for channel in channels}
-        return Courier(store or self.world.store, self.world.house, by_name, **options)  # type: ignore[arg-type]
+        return Courier(store or self.world.store, self.world.instance, by_name, **options)  # type: ignore[arg-type]
 
     def owe(self, text: str, *addresses: str, own: bool = True) -> list[str]:
         """Write a message that is owed to addresses; return the deliveries' ids."""
@@ -72,7 +72,7 @@ class Office:
     def retry(self, delivery_id: str) -> bool:
         def again(tx: Tx) -> bool:
             sessions.lock(tx, [self.session.id])
-            rev = sessions.mark(tx, {self.session.id: 0})[self.session.id].rev
+            rev = sessions.bump_rev(tx, {self.session.id: 0})[self.session.id].rev
             return deliveries.retry(tx, delivery_id, rev=rev)
 
         return self.world.write(again)
@@ -84,12 +84,12 @@ def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, own: b
         known = sessions.addresses(tx, [session.id])[session.id]
         sessions.set_addresses(tx, session.id, list(dict.fromkeys([*known, *addresses])))
     message = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="chat", text=text)
-    (seq,), marks = sessions.say(tx, [message])
+    (seq,), marks = sessions.append_messages(tx, [message])
     rev = marks[session.id].rev
     outbound = NewOutbound(
         session_id=session.id, user_id=session.user_id, seq=seq, rev=rev, cause="note", addresses=addresses
     )
-    deliveries.owe(tx, [outbound])
+    deliveries.add_outbound(tx, [outbound])
     return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq])[seq]]
 
 
@@ -541,8 +541,8 @@ async def test_with_a_unified_session_the_note_waits_in_the_users_lane(office: O
     channel = RecordingChannel("pigeon")
     channel.refuse()
     office.owe("It is nine.", "pigeon:roof")
-    house = replace(office.world.house, settings=replace(office.world.settings, unified_session=True))
-    await Courier(office.world.store, house, {"pigeon": channel}).step()
+    instance = replace(office.world.instance, settings=replace(office.world.settings, unified_session=True))
+    await Courier(office.world.store, instance, {"pigeon": channel}).step()
     lane = office.world.write(lambda tx: sessions.find(tx, f"unified:{OWNER}", user_id=OWNER))
     assert lane is not None
     waiting = office.world.write(lambda tx: inbounds.waiting(tx, lane.id, 20))

@@ -26,9 +26,9 @@ KEY = "web:abc"
 def courier(world: World, *, apart: bool = False) -> Courier:
     """Make the courier of an engine that runs in this world's home; `apart` as `homing work` does."""
     homing = Homing(
-        settings=world.settings, clock=world.clock, store=world.store, house=world.house, models=Models()
+        settings=world.settings, clock=world.clock, store=world.store, instance=world.instance, models=Models()
     )  # fmt: skip
-    return Courier(world.store, world.house, make_channels(homing, apart=apart))
+    return Courier(world.store, world.instance, make_channels(homing, apart=apart))
 
 
 def owe(world: World, url: str) -> None:

@@ -115,7 +115,7 @@ def _versions() -> list[Path]:
 _MORTALS = """
 import json, os, shutil, signal, sys
 import homing.cli.database, homing.store.files
-from homing.cli.rim import run
+from homing.cli.main import run
 
 template, folder, source = sys.argv[1:]
 TOUCHES = ("open", "os.rename", "os.remove", "sqlite3.connect", "sqlite3.connect/handle")

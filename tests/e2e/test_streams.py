@@ -13,7 +13,7 @@ import pytest
 from homing.model.clock import SystemClock
 from homing.model.messages import NewMessage
 from homing.model.people import OWNER
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.job_changes import update_job
 from homing.operations.shapes.job_asks import UpdateJob
 from homing.store import Store, Tx, people, sessions
@@ -22,7 +22,7 @@ from support.asking import add
 from support.events import Event, Listener
 from support.serving import ServerProcess
 from support.site import OWNER_TOKEN
-from support.worlds import OWNER_CALLER, World, make_house
+from support.worlds import OWNER_CALLER, World, make_instance
 
 KEY = "web:abc"
 LISTENERS = 50
@@ -45,7 +45,7 @@ async def world(postgres: str) -> AsyncIterator[World]:
         lambda tx: people.add_token(tx, user_id=OWNER, role="admin", kind="token", secret=OWNER_TOKEN, expires_at=None)
     )
     await store.bell.open()
-    yield World(store=store, clock=None, house=make_house())  # type: ignore[arg-type] # nothing here asks for the time
+    yield World(store=store, clock=None, instance=make_instance())  # type: ignore[arg-type] # nothing here asks for the time
     await store.close()
 
 
@@ -147,11 +147,11 @@ async def test_fifty_listeners_see_every_message_once_and_in_order_through_two_r
 
 def _speak(tx: Tx, world: World, session_id: int, text: str, job_id: str) -> None:
     """Say two messages, and change the job, as one turn might."""
-    desk = Desk(tx=tx, caller=OWNER_CALLER, house=world.house)
-    update_job(desk, UpdateJob(job_id=job_id, name=text))
+    ctx = Context(tx=tx, caller=OWNER_CALLER, instance=world.instance)
+    update_job(ctx, UpdateJob(job_id=job_id, name=text))
     sessions.lock(tx, [session_id])
     new = NewMessage(session_id=session_id, lane_id=session_id, role="assistant", kind="note", text=text)
-    sessions.say(tx, [new, new])
+    sessions.append_messages(tx, [new, new])
 
 
 async def test_the_stream_of_a_user_works_over_the_wire_and_between_processes(

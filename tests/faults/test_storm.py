@@ -20,15 +20,15 @@ from structlog.testing import capture_logs
 from homing.agent.journal import ToolCall
 from homing.channels import Letter, Receipt
 from homing.engine.courier import Courier
-from homing.engine.keeper import Keeper
 from homing.engine.lane import Lanes, work_lane
 from homing.engine.opening import Opened
 from homing.engine.runner import Runner
 from homing.engine.scheduler import Scheduler
-from homing.engine.thoughts import Thought
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 from homing.model.clock import SystemClock
 from homing.model.errors import ChannelFailed, ModelFailed, Refused
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.messages import cancel_turn, send_message
 from homing.operations.removal import remove_job
@@ -42,8 +42,8 @@ from homing.store import Store, Tx, people, picking
 from homing.store import tables as t
 from homing.store.steps import Done
 from store.followers import Follower, newest
-from store.scenes import add_job, add_session, claim, count, desk, do, many_stores, rows, watched
-from support.worlds import make_house
+from store.scenes import add_job, add_session, claim, count, ctx, do, many_stores, rows, watched
+from support.worlds import make_instance
 
 # Read when the module is loaded: later the tests have no setting of the developer's.
 SECONDS = float(os.environ.get("HOMING_TEST_STORM_SECONDS", "4"))
@@ -122,7 +122,7 @@ class Storm:
     """One run of it: who blows, and what was done."""
 
     stores: list[Store]
-    house: House
+    instance: Instance
     dice: random.Random = field(default_factory=lambda: random.Random(4664))
     done: Counter[str] = field(default_factory=Counter[str])
     followers: dict[int, Follower] = field(default_factory=dict[int, Follower])
@@ -144,7 +144,7 @@ class Storm:
         every = {"every_ms": self.dice.choice((700, 1500, 3000)), "timeout_seconds": 20.0}
         add_job(tx, session, f"storm_{self.born}", **every | kinds[self.born % len(kinds)])
 
-    async def think(self, opened: Opened, keeper: Keeper) -> Thought:
+    async def think(self, opened: Opened, keeper: StepJournal) -> TurnResult:
         """Do what an agent does to rows, in any order, and now and then not well."""
         dice = self.dice
         for n in range(dice.randrange(-1, 3)):
@@ -161,13 +161,13 @@ class Storm:
         if dice.random() < 0.1:
             raise ModelFailed("Thunder.")
         quiet = opened.turn.source == "run" and dice.random() < 0.3
-        return Thought(outcome="answered", text="" if quiet else "yes", reason="quiet" if quiet else None)
+        return TurnResult(outcome="answered", text="" if quiet else "yes", reason="quiet" if quiet else None)
 
-    async def _own_tool(self, opened: Opened, keeper: Keeper, call: ToolCall) -> None:
+    async def _own_tool(self, opened: Opened, keeper: StepJournal, call: ToolCall) -> None:
         def work(tx: Tx) -> Done:
             job_id = opened.turn.job_id
             assert job_id is not None
-            update_job(desk(tx, self.house, opened.turn.user_id), UpdateJob(job_id=job_id, description=call.key))
+            update_job(ctx(tx, self.instance, opened.turn.user_id), UpdateJob(job_id=job_id, description=call.key))
             return Done(text="ok")
 
         try:
@@ -182,23 +182,23 @@ class Storm:
         while not self.over.is_set():
             name, user_id, ask = self._anything(dice)
             try:
-                await store.write(lambda tx, by=user_id, ask=ask: ask(desk(tx, self.house, by)))
+                await store.write(lambda tx, by=user_id, ask=ask: ask(ctx(tx, self.instance, by)))
                 self.done[name] += 1
             except Refused:
                 self.done["refused"] += 1
             await asyncio.sleep(dice.random() * 0.02)
 
-    def _anything(self, dice: random.Random) -> tuple[str, str, Callable[[Desk], object]]:
+    def _anything(self, dice: random.Random) -> tuple[str, str, Callable[[Context], object]]:
         key = f"web:storm_{dice.randrange(SESSIONS)}"
         job_id, job_key = dice.choice(self.jobs)
-        asks: list[tuple[str, Callable[[Desk], object]]] = [
+        asks: list[tuple[str, Callable[[Context], object]]] = [
             ("run now", lambda d: run_job(d, JobRef(job_id=job_id))),
             ("disabled", lambda d: disable_job(d, DisableJob(job_id=job_id))),
             ("enabled", lambda d: enable_job(d, JobRef(job_id=job_id))),
             ("updated", lambda d: update_job(d, UpdateJob(job_id=job_id, name=f"job {dice.random()}"))),
             ("skipped", lambda d: skip_job(d, SkipJob(job_id=job_id))),
         ]
-        talk: list[tuple[str, Callable[[Desk], object]]] = [
+        talk: list[tuple[str, Callable[[Context], object]]] = [
             ("said", lambda d: send_message(d, SendMessage(session_key=key, text="hello", mode="inject"))),
             ("queued", lambda d: send_message(d, SendMessage(session_key=key, text="hello", mode="queue"))),
             ("turn cancelled", lambda d: cancel_turn(d, CancelTurn(session_key=key))),
@@ -213,14 +213,14 @@ class Storm:
             return (name := dice.choice(talk))[0], owner_of(key), name[1]
         return (name := dice.choice(asks))[0], owner_of(job_key), name[1]
 
-    def _cancel_any_run(self, d: Desk) -> object:
+    def _cancel_any_run(self, d: Context) -> object:
         mine = sa.select(t.run.c.id).where(
             t.run.c.state.in_(("queued", "running")), t.run.c.user_id == d.caller.user_id
         )
         active = d.tx.rows(mine.limit(5))
         return cancel_run(d, RunRef(run_id=self.dice.choice(active)[0])) if active else None
 
-    def _begin_anew(self, d: Desk, key: str) -> None:
+    def _begin_anew(self, d: Context, key: str) -> None:
         delete_session(d, DeleteSession(session_key=key, delete_automations=True))
         self.furnish(d.tx, key)
 
@@ -228,11 +228,11 @@ class Storm:
         """Open lanes with claims that are never renewed, and take as long as it takes."""
         store, dice = self.stores[number % len(self.stores)], random.Random(number)
 
-        async def slowly(opened: Opened, keeper: Keeper) -> Thought:
+        async def slowly(opened: Opened, keeper: StepJournal) -> TurnResult:
             await asyncio.sleep(dice.random() * 0.4)
             return await self.think(opened, keeper)
 
-        room = Lanes(store=store, house=self.house, think=slowly)
+        room = Lanes(store=store, instance=self.instance, think=slowly)
         while not self.over.is_set():
             wanted = await store.read(
                 lambda tx: picking.pick_people(tx, 4) + [i for i, _ in picking.stale_lanes(tx, 4)]
@@ -258,11 +258,11 @@ class Storm:
 
 def machines(storm: Storm, store: Store, number: int, weather: Weather) -> list[Callable[[], Awaitable[None]]]:
     clock = SystemClock()
-    room = Lanes(store=store, house=storm.house, think=storm.think)
+    room = Lanes(store=store, instance=storm.instance, think=storm.think)
     return [
-        Scheduler(store, storm.house, clock).run,
+        Scheduler(store, storm.instance, clock).run,
         Runner(room, clock, f"worker_{number}").run,
-        Courier(store, storm.house, {"storm": weather}).run,
+        Courier(store, storm.instance, {"storm": weather}).run,
     ]
 
 
@@ -274,7 +274,7 @@ async def calm_down(storm: Storm) -> None:
     for job_id, user_id in await store.read(lambda tx: tx.rows(living)):
         with contextlib.suppress(Refused):  # it may be over, or just now removed after its run
             await store.write(
-                lambda tx, job=job_id, by=user_id: disable_job(desk(tx, storm.house, by), DisableJob(job_id=job))
+                lambda tx, job=job_id, by=user_id: disable_job(ctx(tx, storm.instance, by), DisableJob(job_id=job))
             )
     ear = store.bell.listen("lanes", "deliveries")
     started = asyncio.get_running_loop().time()
@@ -295,7 +295,7 @@ def _left(tx: Tx) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True], ids=["a lane each", "one lane for all"])
 async def test_a_storm_leaves_everything_in_order(database: str, *, shared: bool) -> None:
-    house = make_house(
+    instance = make_instance(
         load(
             {
                 "TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_IDLE_RETRY_MS": "50", "HOMING_CLAIM_SECONDS": "3",
@@ -305,7 +305,7 @@ async def test_a_storm_leaves_everything_in_order(database: str, *, shared: bool
     )  # fmt: skip
     postgres = database.startswith("postgresql")
     with many_stores(database, 3 if postgres else 2) as stores, watched(stores) as trouble, capture_logs() as logs:
-        storm, weather = Storm(stores=stores, house=house), Weather()
+        storm, weather = Storm(stores=stores, instance=instance), Weather()
         for n in range(USERS):
             do(stores[0], people.add_user, f"user_{n}", role="user")
         for n in range(SESSIONS):

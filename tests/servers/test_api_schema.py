@@ -27,7 +27,7 @@ from homing.web.openapi import document
 from support.asking import add
 from support.serving import ServerProcess
 from support.site import OWNER_TOKEN, kill, open_site, owe
-from support.worlds import World, make_house
+from support.worlds import World, make_instance
 
 EXAMPLES = 12
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -85,7 +85,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         postgres: PostgresServer = request.getfixturevalue("postgres_server")
         database = postgres.fresh("homing_template")
     store = Store(database, SystemClock(), fsync=False)
-    world = World(store=store, clock=SystemClock(), house=make_house())  # type: ignore[arg-type] # the machine's
+    world = World(store=store, clock=SystemClock(), instance=make_instance())  # type: ignore[arg-type] # the machine's
     open_site(world)
     with ServerProcess(database, folder) as server:
         yield Served(server, world)

@@ -13,15 +13,15 @@ from sqlalchemy import event
 
 from homing.engine.claims import Claim
 from homing.engine.closing import Ended, close_turns
-from homing.engine.endings import Ending
+from homing.engine.closing_turn import ClosingRequest
 from homing.engine.opening import Opened, open_lanes
-from homing.engine.thoughts import Thought
+from homing.engine.turn_result import TurnResult
 from homing.model.clock import Clock, SystemClock
 from homing.model.jobs import DueJob, Job
 from homing.model.messages import NewMessage
 from homing.model.people import Caller
 from homing.model.sessions import Session
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.operations.firing import Firing, fire
 from homing.store import Store, Tx, inbounds, jobs, sessions
 from homing.store.inbounds import NewInbound
@@ -77,8 +77,8 @@ def run_now(tx: Tx, job_id: str, *, unified: bool = False, shift: timedelta = ti
     return next(iter(fire(tx, [firing], unified=unified).run_ids), None)
 
 
-def desk(tx: Tx, house: House, user_id: str = OWNER) -> Desk:
-    return Desk(tx=tx, caller=Caller(user_id=user_id, role="admin", door="api"), house=house)
+def ctx(tx: Tx, instance: Instance, user_id: str = OWNER) -> Context:
+    return Context(tx=tx, caller=Caller(user_id=user_id, role="admin", door="api"), instance=instance)
 
 
 def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = None, mode: str = "queue") -> str:
@@ -94,7 +94,7 @@ def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = No
             )
         ],
     )  # fmt: skip
-    sessions.mark(tx, {session.id: 0})
+    sessions.bump_rev(tx, {session.id: 0})
     return inbound_id
 
 
@@ -103,7 +103,7 @@ def say(tx: Tx, session: Session, text: str, **values: Any) -> int:
     sessions.lock(tx, [session.id])
     message = NewMessage(**{"session_id": session.id, "lane_id": session.id, "role": "assistant", "kind": "note",
                             "text": text} | values)  # fmt: skip
-    return sessions.say(tx, [message])[0][0]
+    return sessions.append_messages(tx, [message])[0][0]
 
 
 def claim(worker_id: str = "worker_a", seconds: float = 30.0, clock: Clock | None = None) -> Claim:
@@ -111,20 +111,20 @@ def claim(worker_id: str = "worker_a", seconds: float = 30.0, clock: Clock | Non
     return Claim(worker_id=worker_id, clock=clock or SystemClock(), seconds=seconds)
 
 
-def open_lane(tx: Tx, lane_id: int, house: House, by: Claim | None = None) -> Opened:
-    [found] = open_lanes(tx, [(lane_id, by or claim())], house)
+def open_lane(tx: Tx, lane_id: int, instance: Instance, by: Claim | None = None) -> Opened:
+    [found] = open_lanes(tx, [(lane_id, by or claim())], instance)
     assert isinstance(found, Opened), found
     return found
 
 
-def ending(opened: Opened, text: str = "done", **values: Any) -> Ending:
+def ending(opened: Opened, text: str = "done", **values: Any) -> ClosingRequest:
     plain: dict[str, Any] = {"outcome": "answered", "text": text, "history": "[]"}
-    thought = Thought(**plain | values)
-    return Ending(opened=opened, fence=opened.turn.fence, thought=thought)
+    thought = TurnResult(**plain | values)
+    return ClosingRequest(opened=opened, fence=opened.turn.fence, result=thought)
 
 
-def close_turn(tx: Tx, opened: Opened, house: House, text: str = "done", **values: Any) -> Ended:
-    [ended] = close_turns(tx, [ending(opened, text, **values)], house)
+def close_turn(tx: Tx, opened: Opened, instance: Instance, text: str = "done", **values: Any) -> Ended:
+    [ended] = close_turns(tx, [ending(opened, text, **values)], instance)
     return ended
 
 

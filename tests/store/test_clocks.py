@@ -9,10 +9,10 @@ import pytest
 from homing.engine.lane import Lanes, work_lane
 from homing.engine.opening import Opened, open_lanes
 from homing.engine.scheduler import tick, wake_paused
-from homing.engine.thoughts import Thought
+from homing.engine.turn_result import TurnResult
 from homing.model.clock import SystemClock
-from homing.operations.desk import House
-from homing.store import Store, Tx, deliveries, picking, turns, upkeep
+from homing.operations.context import Instance
+from homing.store import Store, Tx, deliveries, maintenance, picking, turns
 from homing.store import tables as t
 from homing.store.deliveries import NewOutbound
 from homing.testing import FakeClock
@@ -44,18 +44,18 @@ def off(database: str) -> Iterator[dict[str, Store]]:
 @on_postgresql
 @pytest.mark.parametrize("owner", ["right", "ahead", "behind"])
 def test_a_worker_with_a_wrong_clock_claims_as_long_as_any_other(
-    off: dict[str, Store], house: House, owner: str
+    off: dict[str, Store], instance: Instance, owner: str
 ) -> None:
     def begin(tx: Tx) -> tuple[Opened, datetime]:
         session = add_session(tx)
         person_says(tx, session, "hello")
-        return open_lane(tx, session.id, house, claim(owner, seconds=10)), tx.now()
+        return open_lane(tx, session.id, instance, claim(owner, seconds=10)), tx.now()
 
     opened, now = off[owner].write_now(begin)
     assert opened.turn.claimed_until is not None
     assert abs(opened.turn.claimed_until - now - timedelta(seconds=10)) < timedelta(seconds=1)
     for name, other in off.items():
-        [found] = do(other, open_lanes, [(opened.turn.lane_id, claim(f"{name} heir"))], house)
+        [found] = do(other, open_lanes, [(opened.turn.lane_id, claim(f"{name} heir"))], instance)
         assert found == "held"
         assert do(other, picking.stale_lanes, 10) == []
 
@@ -72,7 +72,7 @@ def test_a_worker_with_a_wrong_clock_claims_as_long_as_any_other(
 
 
 @on_postgresql
-def test_nothing_fires_early_or_late_because_a_scheduler_errs(off: dict[str, Store], house: House) -> None:
+def test_nothing_fires_early_or_late_because_a_scheduler_errs(off: dict[str, Store], instance: Instance) -> None:
     def furnish(tx: Tx) -> None:
         session = add_session(tx)
         add_job(tx, session, "later", next_run_at=tx.now() + timedelta(seconds=20))
@@ -81,11 +81,11 @@ def test_nothing_fires_early_or_late_because_a_scheduler_errs(off: dict[str, Sto
 
     off["right"].write_now(furnish)
     for store in off.values():
-        assert do(store, tick, house) == 0
+        assert do(store, tick, instance) == 0
         assert do(store, wake_paused) == 0
     session = do(off["right"], lambda tx: add_session(tx, "web:b"))
     do(off["right"], add_job, session, "now")
-    assert do(off["behind"], tick, house) == 1
+    assert do(off["behind"], tick, instance) == 1
     [run] = rows(off["right"], t.run)
     assert run.lateness_ms < 10_000
 
@@ -98,20 +98,20 @@ def test_deliveries_and_kept_answers_go_by_the_servers_clock(off: dict[str, Stor
             session_id=session.id, user_id=OWNER, seq=say(tx, session, "x"), rev=1, cause="note",
             addresses=["webhook:wh_1"],
         )  # fmt: skip
-        deliveries.owe(tx, [owed])
-        upkeep.beat(tx, "worker", name="w", schedules=True, next_wake_at=None)
+        deliveries.add_outbound(tx, [owed])
+        maintenance.beat(tx, "worker", name="w", schedules=True, next_wake_at=None)
 
     off["ahead"].write_now(furnish)
     [delivery] = do(off["behind"], deliveries.take_deliveries, 5)
     assert do(off["ahead"], deliveries.take_deliveries, 5) == []
     assert do(off["ahead"], deliveries.get, delivery.id) == delivery
     for store in off.values():
-        assert len(do(store, upkeep.workers, timedelta(seconds=20))) == 1
+        assert len(do(store, maintenance.workers, timedelta(seconds=20))) == 1
 
 
 @on_postgresql
 async def test_workers_with_wrong_clocks_take_no_living_turn_from_each_other(
-    off: dict[str, Store], house: House
+    off: dict[str, Store], instance: Instance
 ) -> None:
     def furnish(tx: Tx) -> list[int]:
         made = [add_session(tx, f"web:{n}") for n in range(10)]
@@ -122,12 +122,12 @@ async def test_workers_with_wrong_clocks_take_no_living_turn_from_each_other(
 
     lane_ids = off["right"].write_now(furnish)
 
-    async def think(_: Opened, __: object) -> Thought:
+    async def think(_: Opened, __: object) -> TurnResult:
         await asyncio.sleep(0.01)
-        return Thought(outcome="answered", text="yes")
+        return TurnResult(outcome="answered", text="yes")
 
     async def drive(store: Store, name: str) -> None:
-        room = Lanes(store=store, house=house, think=think)
+        room = Lanes(store=store, instance=instance, think=think)
         while (await store.read(picking.glance)).people:
             await asyncio.gather(
                 *(work_lane(room, lane_id, claim(name, seconds=5, clock=store.clock)) for lane_id in lane_ids)
@@ -142,20 +142,20 @@ async def test_workers_with_wrong_clocks_take_no_living_turn_from_each_other(
 
 
 @on_sqlite
-def test_on_sqlite_a_claim_runs_out_by_the_clock_of_its_one_process(database: str, house: House) -> None:
+def test_on_sqlite_a_claim_runs_out_by_the_clock_of_its_one_process(database: str, instance: Instance) -> None:
     clock = FakeClock(datetime(2026, 11, 16, 8, tzinfo=UTC))
     store = Store(database, clock, fsync=False)
 
     def begin(tx: Tx) -> int:
         session = add_session(tx)
         person_says(tx, session, "hello")
-        return open_lane(tx, session.id, house, claim("first", seconds=10, clock=clock)).turn.lane_id
+        return open_lane(tx, session.id, instance, claim("first", seconds=10, clock=clock)).turn.lane_id
 
     lane_id = store.write_now(begin)
     clock.advance(9.9)
-    assert do(store, open_lanes, [(lane_id, claim("heir"))], house) == ["held"]
+    assert do(store, open_lanes, [(lane_id, claim("heir"))], instance) == ["held"]
     clock.advance(0.2)
-    assert do(store, open_lane, lane_id, house, claim("heir")).taken_up
+    assert do(store, open_lane, lane_id, instance, claim("heir")).taken_up
     store.engine.dispose()
 
 

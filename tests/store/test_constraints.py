@@ -8,19 +8,19 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from homing.engine.scheduler import tick
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, steps
 from homing.store import tables as t
-from homing.store.deliveries import NewOutbound, owe
+from homing.store.deliveries import NewOutbound, add_outbound
 from store.scenes import OWNER, add_job, add_session, claim, count, open_lane, person_says, say
 
-Attempt = Callable[[Tx, House], Any]
+Attempt = Callable[[Tx, Instance], Any]
 
 
-def _a_second_open_turn_in_a_lane(tx: Tx, house: House) -> Any:
+def _a_second_open_turn_in_a_lane(tx: Tx, instance: Instance) -> Any:
     session = add_session(tx)
     person_says(tx, session, "hello")
-    turn = open_lane(tx, session.id, house).turn
+    turn = open_lane(tx, session.id, instance).turn
     return sa.insert(t.turn).values(
         id="turn_two", lane_id=session.id, session_id=session.id, user_id=OWNER, agent_id="main", source="person",
         state="running", model="m", prompt="p", opened_at=turn.opened_at,
@@ -36,18 +36,18 @@ def _run(tx: Tx, run_id: str, **values: Any) -> Any:
     return sa.insert(t.run).values(plain | values)
 
 
-def _two_active_runs_of_a_job(tx: Tx, house: House) -> Any:
+def _two_active_runs_of_a_job(tx: Tx, instance: Instance) -> Any:
     job = add_job(tx, add_session(tx))
-    tick(tx, house)
+    tick(tx, instance)
     return sa.insert(t.run).values(
         id="another", job_id=job.id, session_id=job.session_id, lane_id=job.session_id, user_id=OWNER,
         trigger="manual", scheduled_for=tx.now(), state="queued", queued_at=tx.now(),
     )  # fmt: skip
 
 
-def _the_same_instant_twice(tx: Tx, house: House) -> Any:
+def _the_same_instant_twice(tx: Tx, instance: Instance) -> Any:
     add_job(tx, add_session(tx))
-    tick(tx, house)
+    tick(tx, instance)
     [(run_id, job_id)] = tx.rows(sa.select(t.run.c.id, t.run.c.job_id))
     tx.run(sa.update(t.run).values(state="ok", finished_at=tx.now()))
     return sa.insert(t.run).values(
@@ -70,10 +70,10 @@ def _job(tx: Tx, **values: Any) -> Any:
     return sa.update(t.job).values(values)
 
 
-def _turn(tx: Tx, house: House, **values: Any) -> Any:
+def _turn(tx: Tx, instance: Instance, **values: Any) -> Any:
     session = add_session(tx)
     person_says(tx, session, "hello")
-    open_lane(tx, session.id, house)
+    open_lane(tx, session.id, instance)
     return sa.update(t.turn).values(values)
 
 
@@ -81,34 +81,34 @@ def _delivery(tx: Tx, **values: Any) -> Any:
     session = add_session(tx)
     seq = say(tx, session, "hello")
     owed = NewOutbound(session_id=session.id, user_id=OWNER, seq=seq, rev=1, cause="note", addresses=["webhook:wh_1"])
-    owe(tx, [owed])
+    add_outbound(tx, [owed])
     return sa.update(t.delivery).values(values)
 
 
-def _a_second_session_of_a_key(tx: Tx, _: House) -> Any:
+def _a_second_session_of_a_key(tx: Tx, _: Instance) -> Any:
     session = add_session(tx)
     return sa.insert(t.session).values(
         key=session.key, user_id=OWNER, agent_id="main", created_at=tx.now(), updated_at=tx.now()
     )
 
 
-def _a_second_closing_of_a_turn(tx: Tx, house: House) -> Any:
+def _a_second_closing_of_a_turn(tx: Tx, instance: Instance) -> Any:
     session = add_session(tx)
     person_says(tx, session, "hello")
-    turn = open_lane(tx, session.id, house).turn
+    turn = open_lane(tx, session.id, instance).turn
     owed = NewOutbound(
         session_id=session.id, user_id=OWNER, seq=1, rev=1, cause="closing", turn_id=turn.id, addresses=[]
     )
-    owe(tx, [owed])
+    add_outbound(tx, [owed])
     return sa.insert(t.outbound).values(
         session_id=session.id, seq=1, cause="closing", turn_id=turn.id, created_at=tx.now()
     )
 
 
-def _a_second_step_of_a_call(tx: Tx, house: House) -> Any:
+def _a_second_step_of_a_call(tx: Tx, instance: Instance) -> Any:
     session = add_session(tx)
     person_says(tx, session, "hello")
-    turn = open_lane(tx, session.id, house).turn
+    turn = open_lane(tx, session.id, instance).turn
     steps.begin_step(tx, turn.id, 1, kind="tool", name="a", key="call", args=None)
     return sa.insert(t.step).values(
         turn_id=turn.id, n=2, kind="tool", name="a", key="call", state="begun", begun_at=tx.now()
@@ -153,10 +153,10 @@ IMPOSSIBLE: dict[str, Attempt] = {
     "a run's inbound without its run": lambda tx, _: _inbound(tx, source="run", line="machines"),
     "a person's inbound with a run": lambda tx, _: _inbound(tx, run_id="r"),
     "a line nobody knows": lambda tx, _: _inbound(tx, line="front"),
-    "a closed turn without an outcome": lambda tx, house: _turn(tx, house, state="closed", closed_at=tx.now()),
-    "an open turn with an outcome": lambda tx, house: _turn(tx, house, outcome="answered"),
-    "a closed turn without its instant": lambda tx, house: _turn(tx, house, state="closed", outcome="answered"),
-    "a run's turn without its run": lambda tx, house: _turn(tx, house, source="run"),
+    "a closed turn without an outcome": lambda tx, instance: _turn(tx, instance, state="closed", closed_at=tx.now()),
+    "an open turn with an outcome": lambda tx, instance: _turn(tx, instance, outcome="answered"),
+    "a closed turn without its instant": lambda tx, instance: _turn(tx, instance, state="closed", outcome="answered"),
+    "a run's turn without its run": lambda tx, instance: _turn(tx, instance, source="run"),
     "a second closing of a turn": _a_second_closing_of_a_turn,
     "a second step of one call": _a_second_step_of_a_call,
     "a pending delivery that is never tried": lambda tx, _: _delivery(tx, next_attempt_at=None),
@@ -168,14 +168,14 @@ IMPOSSIBLE: dict[str, Attempt] = {
 }
 
 
-def test_impossible_states_are_refused_by_the_database_itself(store: Store, house: House) -> None:
+def test_impossible_states_are_refused_by_the_database_itself(store: Store, instance: Instance) -> None:
     possible: list[str] = []
 
     def attempt(tx: Tx) -> None:
         for what, prepare in IMPOSSIBLE.items():
             around = tx.connection.begin_nested()
             # All that comes before is possible: only the last statement may be what is refused.
-            statement = prepare(tx, house)
+            statement = prepare(tx, instance)
             try:
                 with tx.connection.begin_nested():
                     tx.connection.execute(statement)
@@ -188,15 +188,15 @@ def test_impossible_states_are_refused_by_the_database_itself(store: Store, hous
     assert possible == []
 
 
-def test_what_is_over_may_be_there_twice(store: Store, house: House) -> None:
+def test_what_is_over_may_be_there_twice(store: Store, instance: Instance) -> None:
     """The promises are about what is open: finished runs, closed turns and deleted sessions stand in nobody's way."""
 
     def work(tx: Tx) -> None:
         for _ in range(2):
             session = add_session(tx)
             add_job(tx, session, f"job_{session.id}", dedupe_key="same")
-            tick(tx, house)
-            open_lane(tx, session.id, house, claim())
+            tick(tx, instance)
+            open_lane(tx, session.id, instance, claim())
             tx.run(sa.update(t.turn).values(state="closed", outcome="answered", closed_at=tx.now()))
             tx.run(sa.update(t.run).values(state="ok", finished_at=tx.now()))
             tx.run(sa.update(t.job).values(removed_at=tx.now(), next_run_at=None))

@@ -20,7 +20,7 @@ def owe(tx: Tx, session: Session, *addresses: str, text: str = "hello") -> int:
     outbound = NewOutbound(
         session_id=session.id, user_id=session.user_id, seq=seq, rev=rev, cause="note", addresses=list(addresses)
     )
-    deliveries.owe(tx, [outbound])
+    deliveries.add_outbound(tx, [outbound])
     return seq
 
 
@@ -61,7 +61,7 @@ def test_many_outbounds_at_once_each_get_their_own_deliveries(store: Store) -> N
             )
             for session in made
         ]  # fmt: skip
-        deliveries.owe(tx, owed)
+        deliveries.add_outbound(tx, owed)
 
     store.write_now(work)
     numbers = {row.n: row.session_id for row in rows(store, t.outbound)}

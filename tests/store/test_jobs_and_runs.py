@@ -10,12 +10,12 @@ from homing.engine.scheduler import Scheduler, tick, wake_paused
 from homing.model.clock import SystemClock
 from homing.model.errors import NotReady
 from homing.model.jobs import Job
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, jobs, run_lists, runs
 from homing.store import tables as t
 from homing.store.runs import Finished, NewRun
 from store.scenes import OWNER, add_job, add_session, count, do, due_job, rows, run_now
-from support.worlds import make_house
+from support.worlds import make_instance
 
 
 def read(store: Store, job_id: str) -> Job:
@@ -72,13 +72,13 @@ def test_a_job_moves_on_and_counts_its_runs(store: Store) -> None:
 
 
 def test_a_repeating_reminder_that_is_to_go_after_its_run_goes_and_is_never_due_again(
-    store: Store, house: House
+    store: Store, instance: Instance
 ) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
         add_job(tx, session, "once", payload_kind="reminder", delete_after_run=True)
         add_job(tx, session, "neighbour", payload_kind="reminder")
-        assert tick(tx, house) == 2
+        assert tick(tx, instance) == 2
 
     store.write_now(work)
     once, neighbour = read(store, "job_once"), read(store, "job_neighbour")
@@ -93,9 +93,6 @@ def test_a_persons_change_is_made_for_one_revision(store: Store) -> None:
     assert changed is not None
     assert (changed.name, changed.revision) == ("apples", 2)
     assert do(store, jobs.change, job, {"name": "pears"}) is None
-    assert do(store, jobs.engine_write, job.id, {"consecutive_failures": 1}, revision=2)
-    assert not do(store, jobs.engine_write, job.id, {"consecutive_failures": 9}, revision=1)
-    assert read(store, job.id).consecutive_failures == 1
 
 
 def test_a_good_end_clears_failures_only_of_the_definition_that_ran(store: Store) -> None:
@@ -250,13 +247,15 @@ def test_run_now_is_refused_by_the_one_that_waits(store: Store) -> None:
 async def test_a_database_that_is_away_accuses_no_job() -> None:
     """A scheduler whose database does not answer says so; it neither halves its batch nor looks for a culprit."""
     store = Store("postgresql://nobody@127.0.0.1:1/nowhere", SystemClock())
-    scheduler = Scheduler(store, make_house(), SystemClock())
+    scheduler = Scheduler(store, make_instance(), SystemClock())
     with pytest.raises(NotReady):
         await scheduler.step()
     await store.close()
 
 
-async def test_a_job_that_alone_breaks_the_tick_is_found_and_its_neighbours_fire(store: Store, house: House) -> None:
+async def test_a_job_that_alone_breaks_the_tick_is_found_and_its_neighbours_fire(
+    store: Store, instance: Instance
+) -> None:
     def furnish(tx: Tx) -> None:
         session = add_session(tx)
         for n in range(9):
@@ -264,7 +263,7 @@ async def test_a_job_that_alone_breaks_the_tick_is_found_and_its_neighbours_fire
         refuse_runs_of(tx, "job_4")
 
     store.write_now(furnish)
-    scheduler = Scheduler(store, house, SystemClock())
+    scheduler = Scheduler(store, instance, SystemClock())
     while count(store, "run") < 9:
         await scheduler.step()
     queued = {run.job_id for run in rows(store, t.run) if run.state == "queued"}
@@ -272,7 +271,7 @@ async def test_a_job_that_alone_breaks_the_tick_is_found_and_its_neighbours_fire
     assert "cannot be computed" in (read(store, "job_4").last_error or "")
 
 
-def test_a_job_is_accused_only_when_it_fails_alone(store: Store, house: House) -> None:
+def test_a_job_is_accused_only_when_it_fails_alone(store: Store, instance: Instance) -> None:
     """Another scheduler may hold the culprit by then: the job that is first now is tried, and it fires."""
 
     def furnish(tx: Tx) -> None:
@@ -283,7 +282,7 @@ def test_a_job_is_accused_only_when_it_fails_alone(store: Store, house: House) -
         refuse_runs_of(tx, "job_culprit")
 
     store.write_now(furnish)
-    scheduler = Scheduler(store, house, SystemClock())
+    scheduler = Scheduler(store, instance, SystemClock())
     for _ in range(2):
         do(store, scheduler._accuse)
     states = {run.job_id: (run.state, run.reason) for run in rows(store, t.run)}

@@ -11,7 +11,7 @@ from homing.engine.scheduler import tick
 from homing.model.errors import Lost
 from homing.model.sessions import Session
 from homing.model.turns import OVERTAKEN_FOR
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, inbounds, lanes, picking, sessions, steps, turns
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
@@ -30,11 +30,11 @@ def put(tx: Tx, session: Session, text: str, **values: object) -> str:
     return inbound_id
 
 
-def begun(store: Store, house: House, seconds: float = 30) -> Opened:
+def begun(store: Store, instance: Instance, seconds: float = 30) -> Opened:
     def work(tx: Tx) -> Opened:
         session = add_session(tx)
         person_says(tx, session, "hello")
-        return open_lane(tx, session.id, house, claim(seconds=seconds))
+        return open_lane(tx, session.id, instance, claim(seconds=seconds))
 
     return store.write_now(work)
 
@@ -58,7 +58,6 @@ def test_within_a_line_the_first_in_is_the_first_out_and_people_overtake(store: 
         put(tx, one, "another", line="note", source="system")
         assert heads(tx, one) == [("person 1", ["a note", "another"])]
         assert [inbound.text for inbound in inbounds.waiting(tx, one.id, 3)] == ["person 1", "person 2", "machine 1"]
-        assert inbounds.waiting_count(tx, [one.id, other.id]) == {one.id: 6, other.id: 1}
 
     store.write_now(work)
 
@@ -75,7 +74,7 @@ def test_nobody_is_overtaken_for_longer_than_ten_minutes(store: Store) -> None:
     store.write_now(work)
 
 
-def test_notes_alone_wake_nobody_and_are_taken_along(store: Store, house: House) -> None:
+def test_notes_alone_wake_nobody_and_are_taken_along(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
         put(tx, session, "a note", line="note", source="system")
@@ -84,25 +83,25 @@ def test_notes_alone_wake_nobody_and_are_taken_along(store: Store, house: House)
         assert picking.pick_people(tx, 5) == []
         person_says(tx, session, "hello")
         assert picking.glance(tx).people
-        opened = open_lane(tx, session.id, house)
+        opened = open_lane(tx, session.id, instance)
         assert [inbound.text for inbound in inbounds.inbound_of_turn(tx, opened.turn.id)] == ["a note", "hello"]
 
     store.write_now(work)
     assert [(m.kind, m.text, m.seq) for m in rows(store, t.message)] == [("note", "a note", 1), ("chat", "hello", 2)]
 
 
-def test_a_busy_lane_gives_nobody_and_is_free_with_the_close(store: Store, house: House) -> None:
+def test_a_busy_lane_gives_nobody_and_is_free_with_the_close(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
         person_says(tx, session, "one")
         person_says(tx, session, "two")
-        opened = open_lane(tx, session.id, house)
+        opened = open_lane(tx, session.id, instance)
         assert lanes.busy(tx, [session.id]) == {session.id}
         assert turns.open_turn_of(tx, session.id) == opened.turn
         assert heads(tx, session) == []
         assert picking.pick_people(tx, 5) == []
-        assert open_lanes(tx, [(session.id, claim())], house) == ["held"]
-        assert close_turn(tx, opened, house) == "closed"
+        assert open_lanes(tx, [(session.id, claim())], instance) == ["held"]
+        assert close_turn(tx, opened, instance) == "closed"
         assert turns.open_turn_of(tx, session.id) is None
         assert heads(tx, session) == [("two", [])]
         assert picking.pick_people(tx, 5) == [session.id]
@@ -128,14 +127,14 @@ def test_a_head_that_somebody_else_took_cannot_be_opened(store: Store) -> None:
     assert rows(store, t.turn) == []
 
 
-def test_a_turn_is_held_under_its_fence_or_lost(store: Store, house: House) -> None:
-    turn = begun(store, house, seconds=0).turn
+def test_a_turn_is_held_under_its_fence_or_lost(store: Store, instance: Instance) -> None:
+    turn = begun(store, instance, seconds=0).turn
     assert do(store, turns.hold, turn.id, 1).id == turn.id
     with pytest.raises(Lost):
         do(store, turns.hold, turn.id, 2)
     assert set(do(store, turns.hold_many, {turn.id: 1, "turn_none": 1})) == {turn.id}
     assert do(store, turns.hold_many, {turn.id: 2}) == {}
-    heir = do(store, open_lane, turn.lane_id, house, claim("heir")).turn
+    heir = do(store, open_lane, turn.lane_id, instance, claim("heir")).turn
     with pytest.raises(Lost):
         do(store, turns.hold, turn.id, 1)
     assert do(store, turns.hold, turn.id, 2) == heir
@@ -152,21 +151,21 @@ def test_a_turn_is_held_under_its_fence_or_lost(store: Store, house: House) -> N
     assert (after.input_tokens, after.output_tokens) == (1, 2)
 
 
-def test_claims_are_renewed_by_their_worker_alone_while_the_turn_runs(store: Store, house: House) -> None:
-    opened = begun(store, house)
+def test_claims_are_renewed_by_their_worker_alone_while_the_turn_runs(store: Store, instance: Instance) -> None:
+    opened = begun(store, instance)
     turn, later = opened.turn, do(store, lambda tx: tx.now() + timedelta(minutes=1))
     assert do(store, turns.renew, "stranger", [turn.id], later) == []
     assert do(store, turns.renew, "worker_a", [], later) == []
     [renewed] = do(store, turns.renew, "worker_a", [turn.id, "turn_none"], later)
     assert renewed == replace(turn, claimed_until=later)
     assert do(store, picking.glance).next_claim_end == later
-    do(store, close_turn, opened, house)
+    do(store, close_turn, opened, instance)
     assert do(store, turns.renew, "worker_a", [turn.id], later) == []
     assert do(store, picking.glance).next_claim_end is None
 
 
-def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, house: House) -> None:
-    turn = begun(store, house).turn
+def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, instance: Instance) -> None:
+    turn = begun(store, instance).turn
     later = do(store, lambda tx: tx.now() + timedelta(minutes=1))
     assert do(store, turns.take_over, turn.lane_id, "heir", later) is None
     assert do(store, turns.hand_back, turn.id, 1)
@@ -183,17 +182,17 @@ def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, house: Hous
     assert do(store, picking.stale_lanes, 5) == []
 
 
-def test_attempts_are_counted_since_the_last_new_step(store: Store, house: House) -> None:
-    turn = begun(store, house, seconds=0).turn
+def test_attempts_are_counted_since_the_last_new_step(store: Store, instance: Instance) -> None:
+    turn = begun(store, instance, seconds=0).turn
     for attempt in (2, 3):
-        heir = do(store, open_lane, turn.lane_id, house, claim("heir", seconds=0))
+        heir = do(store, open_lane, turn.lane_id, instance, claim("heir", seconds=0))
         assert heir.turn.attempts == attempt
     do(store, steps.made_progress, turn.id)
-    assert do(store, open_lane, turn.lane_id, house, claim("heir")).turn.attempts == 2
+    assert do(store, open_lane, turn.lane_id, instance, claim("heir")).turn.attempts == 2
 
 
-def test_a_cancel_is_asked_for_once_and_found_by_its_worker(store: Store, house: House) -> None:
-    opened = begun(store, house)
+def test_a_cancel_is_asked_for_once_and_found_by_its_worker(store: Store, instance: Instance) -> None:
+    opened = begun(store, instance)
     turn_id = opened.turn.id
     assert do(store, turns.watch, "worker_a") == []
     assert do(store, turns.request_cancel, turn_id, "removed")
@@ -201,7 +200,7 @@ def test_a_cancel_is_asked_for_once_and_found_by_its_worker(store: Store, house:
     [watched] = do(store, turns.watch, "worker_a")
     assert (watched.id, watched.cancel_reason) == (turn_id, "removed")
     assert do(store, turns.watch, "stranger") == []
-    do(store, close_turn, opened, house)
+    do(store, close_turn, opened, instance)
     assert do(store, turns.watch, "worker_a") == []
     assert not do(store, turns.request_cancel, turn_id, "asked")
     closed = do(store, turns.get_turn, turn_id)
@@ -209,8 +208,8 @@ def test_a_cancel_is_asked_for_once_and_found_by_its_worker(store: Store, house:
     assert (closed.outcome, closed.reason) == ("cancelled", "removed")
 
 
-def test_a_message_is_injected_once_and_only_a_persons(store: Store, house: House) -> None:
-    opened = begun(store, house)
+def test_a_message_is_injected_once_and_only_a_persons(store: Store, instance: Instance) -> None:
+    opened = begun(store, instance)
 
     def work(tx: Tx) -> None:
         session = sessions.get(tx, opened.turn.session_id)
@@ -228,12 +227,12 @@ def test_a_message_is_injected_once_and_only_a_persons(store: Store, house: Hous
     assert taken == [("hello", "taken", False), ("and apples", "taken", True), ("machine", "waiting", False)]
 
 
-def test_what_is_withdrawn_waits_no_more_and_what_was_taken_stays(store: Store, house: House) -> None:
+def test_what_is_withdrawn_waits_no_more_and_what_was_taken_stays(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         one, other = add_session(tx, "web:one"), add_session(tx, "web:other")
         add_job(tx, one, "a")
         add_job(tx, one, "b")
-        tick(tx, house)
+        tick(tx, instance)
         run_ids = [str(row[0]) for row in tx.rows(sa.select(t.run.c.id).order_by(t.run.c.n))]
         for text in ("old", "older"):
             put(tx, one, text, source="report", job_id="job_a")
@@ -242,7 +241,7 @@ def test_what_is_withdrawn_waits_no_more_and_what_was_taken_stays(store: Store, 
         assert [inbound.run_id for inbound in inbounds.withdraw_runs(tx, run_ids[:1])] == run_ids[:1]
         assert inbounds.withdraw_runs(tx, run_ids[:1]) == []
         assert {inbound.text for inbound in inbounds.withdraw_reports(tx, one.id, "job_a")} == {"old", "older"}
-        opened = open_lane(tx, one.id, house)
+        opened = open_lane(tx, one.id, instance)
         assert opened.turn.run_id == run_ids[1]
         assert [inbound.text for inbound in inbounds.withdraw_all(tx, one.id)] == ["another's"]
         assert inbounds.waiting(tx, one.id, 5) == []
@@ -280,12 +279,12 @@ def test_slots_go_to_users_with_the_fewest_running(store: Store) -> None:
     store.write_now(work)
 
 
-def test_an_old_shared_lane_is_worked_off_after_sharing_was_switched_off(store: Store, house: House) -> None:
+def test_an_old_shared_lane_is_worked_off_after_sharing_was_switched_off(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> Opened:
         lane = add_session(tx, f"unified:{OWNER}")
         chat = add_session(tx, "web:chat")
         person_says(tx, chat, "hello", lane_id=lane.id)
-        return open_lane(tx, lane.id, house)
+        return open_lane(tx, lane.id, instance)
 
     opened = store.write_now(work)
     assert opened.session_key == "web:chat"

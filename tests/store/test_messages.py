@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from homing.engine.scheduler import tick
 from homing.model.messages import NewMessage
 from homing.model.sessions import Session
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, inbounds, messages, sessions
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
@@ -26,15 +26,15 @@ def test_messages_are_numbered_in_order_and_share_the_revision_of_their_transact
     def work(tx: Tx) -> tuple[list[int], int, int]:
         one, other, third = (add_session(tx, f"web:{n}") for n in range(3))
         sessions.lock(tx, [one.id, other.id, third.id])
-        seqs, marks = sessions.say(tx, [new(one, "a"), new(other, "b"), new(one, "c")], also=[third.id])
+        seqs, marks = sessions.append_messages(tx, [new(one, "a"), new(other, "b"), new(one, "c")], also=[third.id])
         assert set(marks) == {one.id, other.id, third.id}
         assert sessions.get(tx, third.id).rev == third.rev + 1 == marks[third.id].rev
         assert sessions.get(tx, third.id).seq == 0
-        seqs += sessions.say(tx, [new(one, "d")])[0]
+        seqs += sessions.append_messages(tx, [new(one, "d")])[0]
         return seqs, marks[one.id].rev, sessions.get(tx, one.id).rev
 
     assert store.write_now(work) == ([1, 1, 2, 3], 2, 3)
-    assert do(store, lambda tx: sessions.say(tx, [])) == ([], {})
+    assert do(store, lambda tx: sessions.append_messages(tx, [])) == ([], {})
 
 
 def test_a_message_comes_back_as_it_was_said(store: Store) -> None:
@@ -42,7 +42,7 @@ def test_a_message_comes_back_as_it_was_said(store: Store) -> None:
         session = add_session(tx)
         card = {"kind": "job", "job_id": "job_1", "change": "added", "revision": 1}
         said = new(session, "ünï 苹果 🍎", role="user", kind="chat", meta={"a": [1, None]}, cards=[card], model="m")
-        sessions.say(tx, [said])
+        sessions.append_messages(tx, [said])
         back = messages.get(tx, session.id, 1)
         assert back is not None
         assert (back.text, back.role, back.kind, back.model) == ("ünï 苹果 🍎", "user", "chat", "m")
@@ -55,7 +55,7 @@ def test_a_message_comes_back_as_it_was_said(store: Store) -> None:
 def test_pages_go_back_from_the_newest_and_forward_from_a_number(store: Store) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
-        sessions.say(tx, [new(session, str(n)) for n in range(1, 8)])
+        sessions.append_messages(tx, [new(session, str(n)) for n in range(1, 8)])
         messages.fold(tx, session.id, [6])
 
         def page(**values: Any) -> list[str]:
@@ -78,7 +78,7 @@ def test_a_stream_cut_anywhere_shows_each_message_once(store: Store) -> None:
     def work(tx: Tx) -> int:
         session = add_session(tx)
         for size in (1, 5, 2, 7, 1):
-            sessions.say(tx, [new(session, "x") for _ in range(size)])
+            sessions.append_messages(tx, [new(session, "x") for _ in range(size)])
         return session.id
 
     session_id = store.write_now(work)
@@ -89,19 +89,19 @@ def test_a_stream_cut_anywhere_shows_each_message_once(store: Store) -> None:
         assert follower.rev == do(store, sessions.get, session_id).rev
 
 
-def test_a_stream_shows_what_changed_after_a_revision_and_nothing_else(store: Store, house: House) -> None:
+def test_a_stream_shows_what_changed_after_a_revision_and_nothing_else(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         session, other = add_session(tx), add_session(tx, "web:b")
         job = add_job(tx, session, rev=1)
         say(tx, session, "before")
         seen = sessions.get(tx, session.id).rev
-        tick(tx, house)
+        tick(tx, instance)
         say(tx, other, "elsewhere")
         changed = messages.changes(tx, session.id, seen, 100)
         assert (changed.job_ids, len(changed.run_ids), changed.messages) == ([job.id], 1, [])
         assert messages.changes(tx, session.id, changed.rev, 100).run_ids == []
-        opened = open_lane(tx, session.id, house)
-        close_turn(tx, opened, house)
+        opened = open_lane(tx, session.id, instance)
+        close_turn(tx, opened, instance)
         after = messages.changes(tx, session.id, changed.rev, 100)
         assert [message.kind for message in after.messages] == ["scheduled", "scheduled"]
         assert after.run_ids == changed.run_ids
@@ -110,26 +110,26 @@ def test_a_stream_shows_what_changed_after_a_revision_and_nothing_else(store: St
     store.write_now(work)
 
 
-def test_a_model_is_told_each_turn_once_by_its_history_and_what_no_turn_wrote(store: Store, house: House) -> None:
+def test_a_model_is_told_each_turn_once_by_its_history_and_what_no_turn_wrote(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
         say(tx, session, "a reminder", kind="reminder")
         person_says(tx, session, "hello")
-        close_turn(tx, open_lane(tx, session.id, house), house, history="first turn")
+        close_turn(tx, open_lane(tx, session.id, instance), instance, history="first turn")
         person_says(tx, session, "again")
-        opened = open_lane(tx, session.id, house)
+        opened = open_lane(tx, session.id, instance)
 
         def told(**values: Any) -> list[str]:
             plain: dict[str, Any] = {"after_n": 0, "limit": 10}
-            found = messages.told(tx, session.id, **plain | values)
+            found = messages.history(tx, session.id, **plain | values)
             return [one.history or one.messages[0].text for one in found]
 
         # The open turn is not yet past.
         assert told() == ["a reminder", "first turn"]
-        close_turn(tx, opened, house, history="second turn")
+        close_turn(tx, opened, instance, history="second turn")
         assert told() == ["a reminder", "first turn", "second turn"]
         assert told(limit=2) == ["first turn", "second turn"]
-        first = messages.told(tx, session.id, after_n=0, limit=10)[0]
+        first = messages.history(tx, session.id, after_n=0, limit=10)[0]
         assert told(after_n=first.n) == ["first turn", "second turn"]
         messages.fold(tx, session.id, [1])
         assert told() == ["first turn", "second turn"]
@@ -137,24 +137,24 @@ def test_a_model_is_told_each_turn_once_by_its_history_and_what_no_turn_wrote(st
     store.write_now(work)
 
 
-def test_since_the_last_run_means_since_the_jobs_last_closing(store: Store, house: House) -> None:
+def test_since_the_last_run_means_since_the_jobs_last_closing(store: Store, instance: Instance) -> None:
     def work(tx: Tx) -> None:
         session = add_session(tx)
         job = add_job(tx, session)
         person_says(tx, session, "before")
-        close_turn(tx, open_lane(tx, session.id, house), house, history="before")
-        tick(tx, house)
-        close_turn(tx, open_lane(tx, session.id, house), house, history="the run")
+        close_turn(tx, open_lane(tx, session.id, instance), instance, history="before")
+        tick(tx, instance)
+        close_turn(tx, open_lane(tx, session.id, instance), instance, history="the run")
         person_says(tx, session, "after")
-        close_turn(tx, open_lane(tx, session.id, house), house, history="after")
-        found = messages.told(tx, session.id, after_n=0, limit=10, job_id=job.id)
+        close_turn(tx, open_lane(tx, session.id, instance), instance, history="after")
+        found = messages.history(tx, session.id, after_n=0, limit=10, job_id=job.id)
         assert [one.history for one in found] == ["after"]
-        assert len(messages.told(tx, session.id, after_n=0, limit=10, job_id="job_none")) == 3
+        assert len(messages.history(tx, session.id, after_n=0, limit=10, job_id="job_none")) == 3
 
     store.write_now(work)
 
 
-def test_in_a_shared_lane_a_note_of_another_chat_does_not_tell_a_turn_twice(store: Store, house: House) -> None:
+def test_in_a_shared_lane_a_note_of_another_chat_does_not_tell_a_turn_twice(store: Store, instance: Instance) -> None:
     """Numbers count in each chat by themselves: a note's may well be that of the opening beside it."""
 
     def work(tx: Tx) -> None:
@@ -169,8 +169,8 @@ def test_in_a_shared_lane_a_note_of_another_chat_does_not_tell_a_turn_twice(stor
             ],
         )  # fmt: skip
         person_says(tx, one, "hello", lane_id=lane.id)
-        close_turn(tx, open_lane(tx, lane.id, house, claim()), house, history="the turn")
+        close_turn(tx, open_lane(tx, lane.id, instance, claim()), instance, history="the turn")
         assert {row.seq for row in tx.rows(sa.select(t.message.c.seq).where(t.message.c.role == "user"))} == {1}
-        assert [one.history for one in messages.told(tx, lane.id, after_n=0, limit=10)] == ["the turn"]
+        assert [one.history for one in messages.history(tx, lane.id, after_n=0, limit=10)] == ["the turn"]
 
     store.write_now(work)

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from homing.engine.scheduler import tick
 from homing.model.people import Agent
-from homing.operations.desk import House
-from homing.store import Store, Tx, memories, people, sessions, steps, upkeep
+from homing.operations.context import Instance
+from homing.store import Store, Tx, maintenance, memories, people, sessions, steps
 from homing.store import tables as t
-from homing.store.upkeep import KeptAnswer
+from homing.store.maintenance import KeptAnswer
 from store.scenes import OWNER, add_job, add_session, close_turn, count, do, open_lane, rows
 
 
@@ -211,52 +211,54 @@ def test_a_session_is_changed_for_one_revision_and_keeps_the_newest_summary(stor
 def test_an_answer_is_kept_for_a_day_by_user_path_and_key(store: Store) -> None:
     kept = KeptAnswer(body_sha256="b", status=201, answer="{}")
     where = {"user_id": OWNER, "path": "/api/jobs", "key": "k"}
-    assert do(store, upkeep.kept_answer, **where) is None
-    do(store, upkeep.keep_answer, **where, kept=kept)
-    assert do(store, upkeep.kept_answer, **where) == kept
+    assert do(store, maintenance.kept_answer, **where) is None
+    do(store, maintenance.keep_answer, **where, kept=kept)
+    assert do(store, maintenance.kept_answer, **where) == kept
     for other in ({"user_id": "stranger"}, {"path": "/api/sessions"}, {"key": "l"}):
-        assert do(store, upkeep.kept_answer, **where | other) is None
+        assert do(store, maintenance.kept_answer, **where | other) is None
     yesterday = timedelta(hours=25)
     do(store, lambda tx: tx.run(sa.update(t.idempotency).values(created_at=tx.now() - yesterday)))
-    assert do(store, upkeep.kept_answer, **where) is None
+    assert do(store, maintenance.kept_answer, **where) is None
     newer = KeptAnswer(body_sha256="c", status=200, answer="[]")
-    do(store, upkeep.keep_answer, **where, kept=newer)
-    assert do(store, upkeep.kept_answer, **where) == newer
+    do(store, maintenance.keep_answer, **where, kept=newer)
+    assert do(store, maintenance.kept_answer, **where) == newer
 
 
 def test_workers_that_are_not_heard_of_are_not_listed(store: Store) -> None:
     wake = do(store, lambda tx: tx.now() + timedelta(minutes=5))
-    do(store, upkeep.beat, "w1", name="one", schedules=True, next_wake_at=None)
-    do(store, upkeep.beat, "w1", name="one", schedules=True, next_wake_at=wake)
-    do(store, upkeep.beat, "w2", name="two", schedules=False, next_wake_at=None)
-    [first, second] = sorted(do(store, upkeep.workers, timedelta(minutes=1)), key=lambda worker: worker.id)
+    do(store, maintenance.beat, "w1", name="one", schedules=True, next_wake_at=None)
+    do(store, maintenance.beat, "w1", name="one", schedules=True, next_wake_at=wake)
+    do(store, maintenance.beat, "w2", name="two", schedules=False, next_wake_at=None)
+    [first, second] = sorted(do(store, maintenance.workers, timedelta(minutes=1)), key=lambda worker: worker.id)
     assert (first.id, first.schedules, first.next_wake_at) == ("w1", True, wake)
     assert not second.schedules
-    do(store, upkeep.leave, "w1")
+    do(store, maintenance.leave, "w1")
     do(store, lambda tx: tx.run(sa.update(t.worker).values(beat_at=tx.now() - timedelta(minutes=2))))
-    assert do(store, upkeep.workers, timedelta(minutes=1)) == []
+    assert do(store, maintenance.workers, timedelta(minutes=1)) == []
 
 
-def test_retention_drops_old_runs_with_their_steps_and_keeps_how_each_job_was_last(store: Store, house: House) -> None:
+def test_retention_drops_old_runs_with_their_steps_and_keeps_how_each_job_was_last(
+    store: Store, instance: Instance
+) -> None:
     def furnish(tx: Tx) -> None:
         session = add_session(tx)
         for name in ("kept", "gone", "fresh"):
             add_job(tx, session, name)
-        tick(tx, house)
+        tick(tx, instance)
         for n in range(3):
-            opened = open_lane(tx, session.id, house)
+            opened = open_lane(tx, session.id, instance)
             steps.add_step(tx, opened.turn.id, 1, kind="model", name="m", key=str(n), result="{}")
-            close_turn(tx, opened, house)
+            close_turn(tx, opened, instance)
         tx.run(sa.update(t.job).where(t.job.c.name == "gone").values(last_run_id=None))
         old = tx.now() - timedelta(days=91)
         tx.run(sa.update(t.run).where(t.run.c.job_id != "job_fresh").values(finished_at=old))
         people.add_token(tx, user_id=OWNER, role="user", kind="code", secret="old", expires_at=old)
-        upkeep.beat(tx, "dead", name="dead", schedules=False, next_wake_at=None)
+        maintenance.beat(tx, "dead", name="dead", schedules=False, next_wake_at=None)
         tx.run(sa.update(t.worker).values(beat_at=old))
 
     store.write_now(furnish)
-    assert do(store, upkeep.prune, keep_runs=timedelta(days=90)) == 1
-    assert do(store, upkeep.prune, keep_runs=timedelta(days=90)) == 0
+    assert do(store, maintenance.prune, keep_runs=timedelta(days=90)) == 1
+    assert do(store, maintenance.prune, keep_runs=timedelta(days=90)) == 0
     assert {run.job_id for run in rows(store, t.run)} == {"job_kept", "job_fresh"}
     assert count(store, "step") == 2
     assert count(store, "message") == 6

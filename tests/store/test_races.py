@@ -17,11 +17,11 @@ from homing.engine.lane import Lanes, work_lane
 from homing.engine.opening import Opened, open_lanes
 from homing.engine.runner import pick
 from homing.engine.scheduler import tick, wake_paused
-from homing.engine.thoughts import Thought
+from homing.engine.turn_result import TurnResult
 from homing.model.errors import Conflict, NotReady, SlowDown
 from homing.model.people import Agent
 from homing.model.sessions import Session
-from homing.operations.desk import House, unified_lanes
+from homing.operations.context import Instance, unified_lanes
 from homing.operations.hooks import call_hook
 from homing.operations.jobs import add_job as add_job_at_desk
 from homing.operations.messages import send_message
@@ -31,7 +31,20 @@ from homing.operations.sessions import update_session
 from homing.operations.shapes.job_asks import AddJob, JobRef
 from homing.operations.shapes.session_asks import CallHook, DeleteSession, SendMessage, UpdateSession
 from homing.settings import load
-from homing.store import Store, Tx, deliveries, inbounds, jobs, memories, people, picking, runs, sessions, turns, upkeep
+from homing.store import (
+    Store,
+    Tx,
+    deliveries,
+    inbounds,
+    jobs,
+    maintenance,
+    memories,
+    people,
+    picking,
+    runs,
+    sessions,
+    turns,
+)
 from homing.store import tables as t
 from homing.store.deliveries import NewOutbound
 from homing.store.inbounds import NewInbound
@@ -43,7 +56,7 @@ from store.scenes import (
     claim,
     close_turn,
     count,
-    desk,
+    ctx,
     do,
     ending,
     many_stores,
@@ -54,18 +67,18 @@ from store.scenes import (
     say,
     watched,
 )
-from support.worlds import make_house
+from support.worlds import make_instance
 
 
-def called(tx: Tx, ask: CallHook, house: House) -> str:
-    return call_hook(desk(tx, house), ask).inbound_id
+def called(tx: Tx, ask: CallHook, instance: Instance) -> str:
+    return call_hook(ctx(tx, instance), ask).inbound_id
 
 
-def run_by_hand(tx: Tx, job_id: str, house: House) -> str:
-    return run_job(desk(tx, house), JobRef(job_id=job_id)).id
+def run_by_hand(tx: Tx, job_id: str, instance: Instance) -> str:
+    return run_job(ctx(tx, instance), JobRef(job_id=job_id)).id
 
 
-def test_each_due_job_is_taken_by_one_scheduler(database: str, house: House) -> None:
+def test_each_due_job_is_taken_by_one_scheduler(database: str, instance: Instance) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> None:
@@ -78,7 +91,7 @@ def test_each_due_job_is_taken_by_one_scheduler(database: str, house: House) -> 
 
         def work(store: Store, _: int) -> int:
             taken = 0
-            while moved := do(store, tick, house, limit=7):
+            while moved := do(store, tick, instance, limit=7):
                 taken += moved
             return taken
 
@@ -92,7 +105,7 @@ def test_each_due_job_is_taken_by_one_scheduler(database: str, house: House) -> 
             assert [m.seq for m in rows(store, t.message, t.message.c.session_id == session.id)] == [1, 2, 3, 4]
 
 
-def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: str, house: House) -> None:
+def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: str, instance: Instance) -> None:
     lanes_count, depth = 12, 8
     with many_stores(database) as stores, watched(stores) as trouble:
 
@@ -112,7 +125,7 @@ def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: 
             dice, done = random.Random(number), 0
             while do(store, picking.glance).people:
                 wanted = [(lane_id, claim(f"worker_{number}")) for lane_id in dice.sample(lane_ids, 5)]
-                opened = [found for found in do(store, open_lanes, wanted, house) if isinstance(found, Opened)]
+                opened = [found for found in do(store, open_lanes, wanted, instance) if isinstance(found, Opened)]
                 with guard:
                     for one in opened:
                         at_work[one.turn.lane_id] += 1
@@ -121,7 +134,7 @@ def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: 
                 with guard:
                     at_work.subtract(one.turn.lane_id for one in opened)
                 endings = [ending(one) for one in opened]
-                ended = do(store, close_turns, endings, house) if endings else []
+                ended = do(store, close_turns, endings, instance) if endings else []
                 assert set(ended) <= {"closed"}
                 done += len(opened)
             return done
@@ -135,14 +148,14 @@ def test_lanes_are_worked_in_order_by_many_and_nothing_is_taken_twice(database: 
         assert count(stores[0], "outbound where cause = 'closing'") == lanes_count * depth
 
 
-def test_people_overtake_runs_at_the_head_of_a_lane(database: str, house: House) -> None:
+def test_people_overtake_runs_at_the_head_of_a_lane(database: str, instance: Instance) -> None:
     with many_stores(database) as stores:
 
         def furnish(tx: Tx) -> int:
             session = add_session(tx)
             for n in range(6):
                 add_job(tx, session, f"run_{n}")
-            tick(tx, house)
+            tick(tx, instance)
             for n in range(6):
                 person_says(tx, session, f"hello {n}")
             return session.id
@@ -151,9 +164,9 @@ def test_people_overtake_runs_at_the_head_of_a_lane(database: str, house: House)
 
         def work(store: Store, number: int) -> None:
             while (seen := do(store, picking.glance)).people or seen.machines:
-                [found] = do(store, open_lanes, [(lane_id, claim(f"worker_{number}"))], house)
+                [found] = do(store, open_lanes, [(lane_id, claim(f"worker_{number}"))], instance)
                 if isinstance(found, Opened):
-                    assert do(store, close_turn, found, house) == "closed"
+                    assert do(store, close_turn, found, instance) == "closed"
 
         race(stores, work)
         openings = rows(stores[0], t.message, t.message.c.role == "user")
@@ -164,7 +177,7 @@ def test_people_overtake_runs_at_the_head_of_a_lane(database: str, house: House)
         assert count(stores[0], "run where state = 'ok'") == 6
 
 
-async def test_two_askers_of_one_process_do_not_get_the_same_turn(store: Store, house: House) -> None:
+async def test_two_askers_of_one_process_do_not_get_the_same_turn(store: Store, instance: Instance) -> None:
     def furnish(tx: Tx) -> int:
         session = add_session(tx)
         person_says(tx, session, "once")
@@ -173,24 +186,24 @@ async def test_two_askers_of_one_process_do_not_get_the_same_turn(store: Store, 
     lane_id = store.write_now(furnish)
     thinking: list[str] = []
 
-    async def think(opened: Opened, _: object) -> Thought:
+    async def think(opened: Opened, _: object) -> TurnResult:
         thinking.append(opened.turn.id)
-        return Thought(outcome="answered", text="yes")
+        return TurnResult(outcome="answered", text="yes")
 
-    room = Lanes(store=store, house=house, think=think)
+    room = Lanes(store=store, instance=instance, think=think)
     worked = await asyncio.gather(*(work_lane(room, lane_id, claim(f"worker_{n}")) for n in range(TAKERS)))
     assert len(thinking) == 1
     assert worked.count("more") == 1
 
 
-def test_a_turn_whose_claim_ran_out_is_taken_over_by_one(database: str, house: House) -> None:
+def test_a_turn_whose_claim_ran_out_is_taken_over_by_one(database: str, instance: Instance) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> list[int]:
             made = [add_session(tx, f"web:{s}") for s in range(10)]
             for session in made:
                 person_says(tx, session, "hello")
-                open_lane(tx, session.id, house, claim("worker_dead", seconds=0))
+                open_lane(tx, session.id, instance, claim("worker_dead", seconds=0))
             return [session.id for session in made]
 
         lane_ids = stores[0].write_now(furnish)
@@ -200,7 +213,7 @@ def test_a_turn_whose_claim_ran_out_is_taken_over_by_one(database: str, house: H
             taken: list[str] = []
             for chosen in (mine[:5], mine[5:]):
                 wanted = [(lane_id, claim(f"worker_{number}")) for lane_id in chosen]
-                found = do(store, open_lanes, wanted, house)
+                found = do(store, open_lanes, wanted, instance)
                 taken += [one.turn.id for one in found if isinstance(one, Opened)]
             return taken
 
@@ -220,7 +233,7 @@ def test_each_delivery_is_taken_once_and_each_address_in_order(database: str) ->
             for n in range(depth):
                 seq = say(tx, session, str(n))
                 owed = [f"webhook:wh_{a}" for a in range(addresses)]
-                deliveries.owe(
+                deliveries.add_outbound(
                     tx,
                     [
                         NewOutbound(
@@ -257,7 +270,7 @@ def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once
                 session = add_session(tx, key=f"web:{user}", user_id=user)
                 seq = say(tx, session, "hello")
                 owed = [f"{channel}:{user}{n}" for n in range(20) for channel in ("webhook", "email")]
-                deliveries.owe(
+                deliveries.add_outbound(
                     tx,
                     [NewOutbound(session_id=session.id, user_id=user, seq=seq, rev=1, cause="note", addresses=owed)],
                 )
@@ -281,7 +294,7 @@ def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once
 
 
 def test_of_many_calls_of_hooks_at_once_the_brakes_let_through_what_they_may_and_no_more(
-    database: str, house: House
+    database: str, instance: Instance
 ) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
 
@@ -302,10 +315,10 @@ def test_of_many_calls_of_hooks_at_once_the_brakes_let_through_what_they_may_and
 
         def work(store: Store, number: int) -> None:
             for n in range(number, 40, len(stores)):
-                do(store, called, CallHook(token="quick", body="hello"), house)
+                do(store, called, CallHook(token="quick", body="hello"), instance)
                 if n < 20:
                     with contextlib.suppress(SlowDown):
-                        do(store, called, CallHook(token="deep", body="again", depth=1), house)
+                        do(store, called, CallHook(token="deep", body="again", depth=1), instance)
 
         race(stores, work)
         assert trouble.deadlocks == 0
@@ -315,7 +328,7 @@ def test_of_many_calls_of_hooks_at_once_the_brakes_let_through_what_they_may_and
         assert count(stores[0], "hook where paused_until is not null") == 1
 
 
-def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> None:
+def test_a_run_is_either_withdrawn_or_opened(database: str, instance: Instance) -> None:
     with many_stores(database, 2) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> list[tuple[int, str, str]]:
@@ -324,7 +337,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> Non
                 session = add_session(tx, f"web:{n}")
                 job = add_job(tx, session, str(n))
                 made.append((session.id, job.id, f"{job.id}:0"))
-            tick(tx, house)
+            tick(tx, instance)
             ids = runs.active_jobs(tx, [job_id for _, job_id, _ in made])
             return [(session_id, job_id, ids[job_id]) for session_id, job_id, _ in made]
 
@@ -335,7 +348,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> Non
             sessions.lock(tx, [session_id])
             if not inbounds.withdraw_runs(tx, [run_id]):
                 return False
-            rev = sessions.mark(tx, {session_id: 0})[session_id].rev
+            rev = sessions.bump_rev(tx, {session_id: 0})[session_id].rev
             runs.finish_runs(tx, [runs.Finished(run_id=run_id, state="skipped", reason="disabled", rev=rev)])
             return True
 
@@ -345,7 +358,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> Non
                 if number == 0:
                     mine = do(store, withdraw, session_id, job_id, run_id)
                 else:
-                    [found] = do(store, open_lanes, [(session_id, claim())], house)
+                    [found] = do(store, open_lanes, [(session_id, claim())], instance)
                     mine = isinstance(found, Opened)
                 if mine:
                     won.add(run_id)
@@ -360,7 +373,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, house: House) -> Non
         assert {run_id for run_id, state in states.items() if state == "skipped"} == withdrawn
 
 
-def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, house: House) -> None:
+def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, instance: Instance) -> None:
     with many_stores(database, 2) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> list[Opened]:
@@ -368,7 +381,7 @@ def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, house: H
             for n in range(80):
                 session = add_session(tx, f"web:{n}")
                 person_says(tx, session, "hello")
-                opened.append(open_lane(tx, session.id, house))
+                opened.append(open_lane(tx, session.id, instance))
             return opened
 
         open_turns = stores[0].write_now(furnish)
@@ -381,7 +394,7 @@ def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, house: H
                     if do(store, turns.request_cancel, turn_id, "asked"):
                         accepted.add(turn_id)
                 else:
-                    assert do(store, close_turn, one, house) == "closed"
+                    assert do(store, close_turn, one, instance) == "closed"
             return accepted
 
         accepted, _ = race(stores, work)
@@ -392,7 +405,7 @@ def test_a_cancel_that_was_accepted_wins_over_the_answer(database: str, house: H
 
 
 @pytest.mark.slow
-def test_run_now_against_the_tick_never_makes_two_active_runs(database: str, house: House) -> None:
+def test_run_now_against_the_tick_never_makes_two_active_runs(database: str, instance: Instance) -> None:
     rounds = 1000
     with many_stores(database, 2) as stores, watched(stores) as trouble:
         jobs_made = 25
@@ -422,11 +435,11 @@ def test_run_now_against_the_tick_never_makes_two_active_runs(database: str, hou
                 gate.wait(60)
                 if number == 0:
                     for _ in range(jobs_made // 5):
-                        do(store, tick, house, limit=5)
+                        do(store, tick, instance, limit=5)
                 else:
                     for job_id in job_ids:
                         with contextlib.suppress(Conflict):
-                            do(store, run_by_hand, job_id, house)
+                            do(store, run_by_hand, job_id, instance)
                             made["manual"] += 1
                 gate.wait(60)
                 if number == 0:
@@ -470,11 +483,11 @@ def test_of_requests_with_one_idempotency_key_one_is_carried_out(database: str) 
         session = stores[0].write_now(add_session)
 
         def ask(tx: Tx, key: str, number: int) -> bool:
-            if upkeep.kept_answer(tx, user_id=OWNER, path="/api/x", key=key):
+            if maintenance.kept_answer(tx, user_id=OWNER, path="/api/x", key=key):
                 return False
             say(tx, session, f"{key} by {number}")
-            kept = upkeep.KeptAnswer(body_sha256="0", status=201, answer="{}")
-            upkeep.keep_answer(tx, user_id=OWNER, path="/api/x", key=key, kept=kept)
+            kept = maintenance.KeptAnswer(body_sha256="0", status=201, answer="{}")
+            maintenance.keep_answer(tx, user_id=OWNER, path="/api/x", key=key, kept=kept)
             return True
 
         def work(store: Store, number: int) -> list[bool]:
@@ -517,7 +530,7 @@ def test_the_same_fact_is_kept_once_however_many_say_it(database: str) -> None:
         assert count(stores[0], "memory") == 5
 
 
-def test_pauses_end_once_and_in_the_order_of_locks(database: str, house: House) -> None:
+def test_pauses_end_once_and_in_the_order_of_locks(database: str, instance: Instance) -> None:
     """Jobs whose sessions' ids run against their own order: whoever locks sessions one by one meets himself here."""
     with many_stores(database) as stores, watched(stores) as trouble:
 
@@ -544,7 +557,7 @@ def test_pauses_end_once_and_in_the_order_of_locks(database: str, house: House) 
         assert count(stores[0], "job where enabled") == 48
 
 
-def test_a_schedule_error_beside_good_jobs_keeps_the_order_of_locks(database: str, house: House) -> None:
+def test_a_schedule_error_beside_good_jobs_keeps_the_order_of_locks(database: str, instance: Instance) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> None:
@@ -558,7 +571,7 @@ def test_a_schedule_error_beside_good_jobs_keeps_the_order_of_locks(database: st
         stores[0].write_now(furnish)
 
         def work(store: Store, _: int) -> None:
-            while do(store, tick, house, limit=6):
+            while do(store, tick, instance, limit=6):
                 pass
 
         race(stores, work)
@@ -567,7 +580,7 @@ def test_a_schedule_error_beside_good_jobs_keeps_the_order_of_locks(database: st
         assert count(stores[0], "run where state = 'queued'") == 24
 
 
-def test_a_full_lane_hides_no_other_from_the_one_who_picks(store: Store, house: House) -> None:
+def test_a_full_lane_hides_no_other_from_the_one_who_picks(store: Store, instance: Instance) -> None:
     def furnish(tx: Tx) -> tuple[set[int], set[int]]:
         crowded, other = add_session(tx, "web:crowded"), add_session(tx, "web:other")
         for n in range(40):
@@ -577,7 +590,7 @@ def test_a_full_lane_hides_no_other_from_the_one_who_picks(store: Store, house: 
         for n in range(40):
             add_job(tx, busy, f"busy_{n}")
         add_job(tx, quiet, "quiet")
-        tick(tx, house)
+        tick(tx, instance)
         return {crowded.id, other.id}, {busy.id, quiet.id}
 
     people_lanes, machine_lanes = store.write_now(furnish)
@@ -589,15 +602,15 @@ def test_a_full_lane_hides_no_other_from_the_one_who_picks(store: Store, house: 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_shared_lane_is_made_before_any_session_is_locked(database: str) -> None:
     """Whoever makes a user's shared lane has others wait for it: they must not hold a session meanwhile."""
-    house = make_house(load({"TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_UNIFIED_SESSION": "on"}))
+    instance = make_instance(load({"TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_UNIFIED_SESSION": "on"}))
     with many_stores(database, 3) as (maker, closer, watcher), watched([maker, closer]) as trouble:
 
         def furnish(tx: Tx) -> tuple[Session, Opened]:
             session = add_session(tx)
             add_job(tx, session, isolated=True)
-            tick(tx, make_house())
+            tick(tx, make_instance())
             own = sessions.get(tx, tx.rows(sa.select(t.run.c.lane_id))[0][0])
-            return session, open_lane(tx, own.id, house)
+            return session, open_lane(tx, own.id, instance)
 
         session, opened = maker.write_now(furnish)
         made, closed = threading.Event(), threading.Event()
@@ -612,19 +625,19 @@ def test_a_shared_lane_is_made_before_any_session_is_locked(database: str) -> No
         with ThreadPoolExecutor(2) as pool:
             making = pool.submit(maker.write_now, make)
             assert made.wait(30)
-            assert do(closer, close_turn, opened, house) == "closed"
+            assert do(closer, close_turn, opened, instance) == "closed"
             closed.set()
             making.result()
         assert trouble.deadlocks == 0
 
 
-def test_a_dedupe_key_makes_one_job_however_many_add_it(database: str, house: House) -> None:
+def test_a_dedupe_key_makes_one_job_however_many_add_it(database: str, instance: Instance) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
         session = stores[0].write_now(add_session)
 
         def add(tx: Tx, key: str) -> str:
             ask = AddJob(session_key=session.key, when="every 1h", message="look", dedupe_key=key)
-            return add_job_at_desk(desk(tx, house), ask).id
+            return add_job_at_desk(ctx(tx, instance), ask).id
 
         def work(store: Store, number: int) -> list[str]:
             made: list[str] = []
@@ -632,7 +645,7 @@ def test_a_dedupe_key_makes_one_job_however_many_add_it(database: str, house: Ho
                 made.append(do(store, add, f"key {n}"))
                 if number % 2:
                     with contextlib.suppress(Conflict):
-                        do(store, run_by_hand, made[-1], house)
+                        do(store, run_by_hand, made[-1], instance)
             return made
 
         found = race(stores, work)
@@ -641,7 +654,7 @@ def test_a_dedupe_key_makes_one_job_however_many_add_it(database: str, house: Ho
 
 
 def test_two_schedulers_give_a_session_one_heartbeat(database: str) -> None:
-    house = make_house(load({"TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_HEARTBEAT_MINUTES": "30"}))
+    instance = make_instance(load({"TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_HEARTBEAT_MINUTES": "30"}))
     with many_stores(database) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> None:
@@ -654,7 +667,7 @@ def test_two_schedulers_give_a_session_one_heartbeat(database: str) -> None:
 
         def work(store: Store, _: int) -> int:
             fired = 0
-            while moved := do(store, tick, house, limit=2):
+            while moved := do(store, tick, instance, limit=2):
                 fired += moved
             return fired
 
@@ -664,7 +677,7 @@ def test_two_schedulers_give_a_session_one_heartbeat(database: str) -> None:
         assert count(stores[0], "inbound where line = 'note'") == 32
 
 
-def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database: str, house: House) -> None:
+def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database: str, instance: Instance) -> None:
     rounds, alone = 8, 6
     with many_stores(database, 3) as stores, watched(stores) as trouble:
 
@@ -673,9 +686,9 @@ def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database
             for n in range(alone):
                 add_job(tx, session, f"{key[4:]}_{n}", isolated=True)
             person_says(tx, session, "hello")
-            tick(tx, house)
+            tick(tx, instance)
             waiting = tx.rows(sa.select(t.inbound.c.lane_id).where(t.inbound.c.turn_id.is_(None)))
-            found = open_lanes(tx, [(lane_id, claim("worker")) for (lane_id,) in waiting], house)
+            found = open_lanes(tx, [(lane_id, claim("worker")) for (lane_id,) in waiting], instance)
             return [one for one in found if isinstance(one, Opened)]
 
         for n in range(rounds):
@@ -686,7 +699,7 @@ def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database
             def work(store: Store, number: int, key: str = key, turn_ids: list[str] = turn_ids) -> None:
                 if number == 0:
                     ask = DeleteSession(session_key=key, delete_automations=True)
-                    store.write_now(lambda tx: delete_session(desk(tx, house), ask))
+                    store.write_now(lambda tx: delete_session(ctx(tx, instance), ask))
                     return
                 for _ in range(8):
                     store.write_now(lambda tx: turns.renew(tx, "worker", turn_ids, tx.now()))
@@ -704,13 +717,13 @@ def patiently(store: Store, work: Callable[[Tx], object]) -> None:
             return
 
 
-def test_a_key_that_begins_anew_takes_nobody_in_for_the_session_that_is_gone(database: str, house: House) -> None:
+def test_a_key_that_begins_anew_takes_nobody_in_for_the_session_that_is_gone(database: str, instance: Instance) -> None:
     """Whoever waited for a session's lock may find its key with another session: then all begins from the start."""
     with many_stores(database, 4) as stores, watched(stores) as trouble:
         stores[0].write_now(add_session)
 
         def begin_anew(tx: Tx) -> None:
-            delete_session(desk(tx, house), DeleteSession(session_key="web:a"))
+            delete_session(ctx(tx, instance), DeleteSession(session_key="web:a"))
             add_session(tx)
 
         def work(store: Store, number: int) -> None:
@@ -720,8 +733,8 @@ def test_a_key_that_begins_anew_takes_nobody_in_for_the_session_that_is_gone(dat
                 if number < 2:
                     patiently(store, begin_anew)
                 else:
-                    patiently(store, lambda tx, said=said: send_message(desk(tx, house), said))
-                    patiently(store, lambda tx, changed=changed: update_session(desk(tx, house), changed))
+                    patiently(store, lambda tx, said=said: send_message(ctx(tx, instance), said))
+                    patiently(store, lambda tx, changed=changed: update_session(ctx(tx, instance), changed))
 
         race(stores, work)
         assert trouble.deadlocks == trouble.refused == 0

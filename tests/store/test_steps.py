@@ -3,17 +3,17 @@
 import pytest
 from sqlalchemy import exc
 
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, steps
 from store.scenes import add_session, do, open_lane, person_says
 
 
 @pytest.fixture
-def turn_id(store: Store, house: House) -> str:
+def turn_id(store: Store, instance: Instance) -> str:
     def work(tx: Tx) -> str:
         session = add_session(tx)
         person_says(tx, session, "hello")
-        return open_lane(tx, session.id, house).turn.id
+        return open_lane(tx, session.id, instance).turn.id
 
     return store.write_now(work)
 

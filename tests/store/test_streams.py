@@ -10,7 +10,7 @@ from homing.engine.opening import Opened, open_lanes
 from homing.engine.scheduler import tick
 from homing.model.messages import NewMessage
 from homing.model.sessions import Session
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, Tx, deliveries, jobs, sessions
 from homing.store.deliveries import NewOutbound
 from store.followers import Follower, newest
@@ -24,8 +24,8 @@ def several(tx: Tx, session: Session, number: int) -> None:
         NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=str(n))
         for n in range(number)
     ]
-    seqs, marks = sessions.say(tx, told)
-    deliveries.owe(
+    seqs, marks = sessions.append_messages(tx, told)
+    deliveries.add_outbound(
         tx,
         [
             NewOutbound(
@@ -40,7 +40,7 @@ def several(tx: Tx, session: Session, number: int) -> None:
 def carry(tx: Tx, session: Session, *, sent: bool) -> None:
     for delivery in deliveries.take_deliveries(tx, 3):
         sessions.lock(tx, [session.id])
-        rev = sessions.mark(tx, {session.id: 0})[session.id].rev
+        rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
         deliveries.finish_delivery(tx, delivery, rev=rev, sent=sent, error=None if sent else "no")
 
 
@@ -49,12 +49,12 @@ def toggle(tx: Tx, job_id: str) -> None:
     job = jobs.get(tx, job_id)
     assert job is not None
     sessions.lock(tx, [job.session_id])
-    rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
     values = {"enabled": not job.enabled, "disabled_by": "person" if job.enabled else None, "next_run_at": None}
     jobs.change(tx, job, {**values, "rev": rev})
 
 
-def test_a_reader_beside_eight_writers_misses_nothing(database: str, house: House) -> None:
+def test_a_reader_beside_eight_writers_misses_nothing(database: str, instance: Instance) -> None:
     with many_stores(database) as stores, watched(stores) as trouble:
 
         def furnish(tx: Tx) -> tuple[Session, list[str]]:
@@ -79,9 +79,9 @@ def test_a_reader_beside_eight_writers_misses_nothing(database: str, house: Hous
                     case 3:
                         do(store, run_now, dice.choice(job_ids))
                     case 4:
-                        [found] = do(store, open_lanes, [(session.id, claim(f"worker_{number}"))], house)
+                        [found] = do(store, open_lanes, [(session.id, claim(f"worker_{number}"))], instance)
                         if isinstance(found, Opened):
-                            do(store, close_turn, found, house)
+                            do(store, close_turn, found, instance)
                     case _:
                         do(store, say, session, "hello")
 
@@ -137,7 +137,7 @@ def test_a_revision_is_shown_only_with_all_that_came_before_it(database: str) ->
         assert follower.seqs == [1, 2]
 
 
-def test_a_job_that_waits_for_its_retry_is_shown_too(store: Store, house: House) -> None:
+def test_a_job_that_waits_for_its_retry_is_shown_too(store: Store, instance: Instance) -> None:
     """A tick that only moves a retry on changes the job visibly, and must not take its revision away."""
 
     def furnish(tx: Tx) -> Session:
@@ -153,6 +153,6 @@ def test_a_job_that_waits_for_its_retry_is_shown_too(store: Store, house: House)
     session = store.write_now(furnish)
     follower = Follower(session.id)
     follower.catch_up(store)
-    assert do(store, tick, house) == 1
+    assert do(store, tick, instance) == 1
     follower.catch_up(store)
     assert follower.states == do(store, newest, session.id)

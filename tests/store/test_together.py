@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import event
 
-from homing.engine.together import Together
+from homing.engine.group_commit import GroupCommit
 from homing.model.clock import SystemClock
 from homing.model.errors import NotReady
 from homing.store import Store, Tx
@@ -22,7 +22,7 @@ async def test_items_asked_while_a_group_commits_become_the_next_group(store: St
             add_session(tx, f"web:{item}")
         return [item * 2 for item in items]
 
-    together = Together(store, write)
+    together = GroupCommit(store, write)
     assert await asyncio.gather(*(together(n) for n in range(40))) == [n * 2 for n in range(40)]
     assert count(store, "session") == 40
     assert len(groups) <= 2
@@ -36,7 +36,7 @@ async def test_one_bad_item_gets_its_error_and_the_others_are_written(store: Sto
             raise ValueError(sorted({13, 29} & set(items)))
         return list(items)
 
-    together = Together(store, write)
+    together = GroupCommit(store, write)
     found = await asyncio.gather(*(together(n) for n in range(40)), return_exceptions=True)
     bad = {n: answer.args[0] for n, answer in enumerate(found) if isinstance(answer, Exception)}
     assert bad == {13: [13], 29: [29]}
@@ -52,7 +52,7 @@ async def test_a_database_that_is_away_is_asked_once_for_a_whole_group() -> None
     def write(tx: Tx, items: Sequence[int]) -> list[int]:
         return list(items)
 
-    together = Together(away, write)
+    together = GroupCommit(away, write)
     found = await asyncio.gather(*(together(n) for n in range(200)), return_exceptions=True)
     assert {type(answer) for answer in found} == {NotReady}
     # Groups of 32, 64 and the rest; not one connection for each item.
@@ -66,7 +66,7 @@ async def test_an_asker_that_is_gone_does_not_stop_the_group(store: Store) -> No
             add_session(tx, f"web:{item}")
         return list(items)
 
-    together = Together(store, write)
+    together = GroupCommit(store, write)
     gone, stays = asyncio.create_task(together("gone")), asyncio.create_task(together("stays"))
     await asyncio.sleep(0)
     gone.cancel()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from homing.model.errors import Unauthenticated
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.operations.people import Known, create_token, recognise
 from homing.operations.shapes.people_asks import CreateToken
 from homing.store import Store, Tx, people
@@ -65,7 +65,7 @@ def test_of_the_tokens_of_an_old_database_only_the_one_in_use_becomes_the_owners
     store.write_now(work)
 
 
-def test_no_child_outlives_a_parent_that_is_revoked_while_it_is_made(database: str, house: House) -> None:
+def test_no_child_outlives_a_parent_that_is_revoked_while_it_is_made(database: str, instance: Instance) -> None:
     """The second one sees the first: the revocation finds the child, or the child is refused."""
     with many_stores(database, 4) as stores:
         for n in range(10):
@@ -79,7 +79,7 @@ def test_no_child_outlives_a_parent_that_is_revoked_while_it_is_made(database: s
                     return None
 
                 def create(tx: Tx) -> str:
-                    return create_token(Desk(tx=tx, caller=known.caller, house=house), CreateToken()).token
+                    return create_token(Context(tx=tx, caller=known.caller, instance=instance), CreateToken()).token
 
                 try:
                     return do(store, create)

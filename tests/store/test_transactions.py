@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql
 
 from homing.model.clock import SystemClock
 from homing.model.errors import Invalid, NotReady
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import LookAgain, Store, Tx, jobs, sessions, turns
 from homing.store import tables as t
 from homing.store.base import read_url
@@ -111,7 +111,7 @@ async def test_a_deadlock_means_look_again(database: str) -> None:
             if len(tries) <= 2:
                 met.wait(30)
             sessions.lock(tx, order[1:])
-            sessions.mark(tx, dict.fromkeys(order, 0))
+            sessions.bump_rev(tx, dict.fromkeys(order, 0))
 
         await asyncio.gather(stores[0].write(lambda tx: work(tx, ids)), stores[1].write(lambda tx: work(tx, ids[::-1])))
         assert trouble.deadlocks == 1
@@ -122,7 +122,7 @@ async def test_a_deadlock_means_look_again(database: str) -> None:
 
 
 @on_postgresql
-def test_locks_leave_references_alone_and_are_taken_in_order(store: Store, house: House) -> None:
+def test_locks_leave_references_alone_and_are_taken_in_order(store: Store, instance: Instance) -> None:
     """`for no key update`: whoever adds a row that refers to a session or job need not wait for who works on it."""
     said: list[str] = []
 
@@ -133,7 +133,7 @@ def test_locks_leave_references_alone_and_are_taken_in_order(store: Store, house
         session = add_session(tx)
         add_job(tx, session)
         person_says(tx, session, "hello")
-        opened = open_lane(tx, session.id, house, claim(seconds=0))
+        opened = open_lane(tx, session.id, instance, claim(seconds=0))
         event.listen(store.engine, "before_cursor_execute", note)
         sessions.lock(tx, [session.id])
         jobs.lock(tx, ["job_fruit"])

@@ -55,7 +55,9 @@ def open_doors(world: World) -> Doors:
     """Open the doors of a world, with a token for each of its people."""
     give_token(world, OWNER, "admin", OWNER_TOKEN)
     give_token(world, STRANGER.user_id, "user", STRANGER_TOKEN)
-    homing = Homing(settings=world.settings, clock=world.clock, store=world.store, house=world.house, models=Models())
+    homing = Homing(
+        settings=world.settings, clock=world.clock, store=world.store, instance=world.instance, models=Models()
+    )
     return Doors(world=world, app=make_doors(homing))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from homing.model.people import Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.job_changes import disable_job
 from homing.operations.jobs import add_job
 from homing.operations.messages import send_message
@@ -47,10 +47,10 @@ class Author:
         self._homing = homing
         self._folder = folder
 
-    def ask(self, user: str, operation: Callable[[Desk, Any], T], ask: Any) -> T:
+    def ask(self, user: str, operation: Callable[[Context, Any], T], ask: Any) -> T:
         caller = Caller(user_id=user, role="user", door="api")
         return self._homing.store.write_now(
-            lambda tx: operation(Desk(tx=tx, caller=caller, house=self._homing.house), ask)
+            lambda tx: operation(Context(tx=tx, caller=caller, instance=self._homing.instance), ask)
         )
 
     def say(self, user: str, text: str, *, mode: str = "queue") -> None:

@@ -14,7 +14,7 @@ from homing.model.runs import Run
 from homing.model.schedules import At
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
-from homing.operations.desk import lane_of
+from homing.operations.context import lane_of
 from homing.operations.firing import Firing, fire
 from homing.store import Store, Tx, inbounds, jobs, people, runs, sessions, steps, turns
 from homing.store import rows as r

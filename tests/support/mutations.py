@@ -25,12 +25,12 @@ class Mutation:
     change: Callable[[Lines], Lines] | None = None
 
 
-def spoil(house: Path, mutation: Mutation) -> None:
+def spoil(instance: Path, mutation: Mutation) -> None:
     """Break a house."""
     if mutation.sql:
-        _spoil_rows(house / "homing.db", mutation.sql)
+        _spoil_rows(instance / "homing.db", mutation.sql)
     if mutation.log and mutation.change:
-        path = house / f"{mutation.log}.jsonl"
+        path = instance / f"{mutation.log}.jsonl"
         before: Lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         after = mutation.change(json.loads(json.dumps(before)))
         assert after != before, "this mutation changed nothing"

@@ -18,9 +18,9 @@ from homing.engine.claims import Claim
 from homing.engine.lane import Lanes, Think, Worked, work_lane
 from homing.engine.runner import Runner
 from homing.engine.scheduler import Scheduler
-from homing.engine.thinking import Thinker
+from homing.engine.turn_context import TurnThinker
 from homing.model.clock import SystemClock
-from homing.operations.desk import House, lane_of
+from homing.operations.context import Instance, lane_of
 from homing.settings import load
 from homing.store import Store
 from homing.testing import ScriptedModel, scripted_model
@@ -39,20 +39,20 @@ class Room:
         self.model: ScriptedModel = scripted_model()
         self.tools = list(tools)
         self.clock = SystemClock()
-        self.house = House(
+        self.instance = Instance(
             version="0.0-test", model=model, model_offline=False, model_why="",
             settings=load({f"HOMING_{name.upper()}": str(value) for name, value in given.items()}),
         )  # fmt: skip
-        self.ledger = Ledger(store, unified=self.house.settings.unified_session)
+        self.ledger = Ledger(store, unified=self.instance.settings.unified_session)
         self.models = Models(extra={MODEL: self.model})
         self._workers = 0
 
-    def thinker(self) -> Thinker:
-        return Thinker(
-            store=self.store, house=self.house, models=self.models,
+    def thinker(self) -> TurnThinker:
+        return TurnThinker(
+            store=self.store, instance=self.instance, models=self.models,
             toolbox=lambda opened, keeper, agent: [
                 *toolbox(
-                    turn=opened.turn, session_key=opened.session_key, agent=agent, house=self.house,
+                    turn=opened.turn, session_key=opened.session_key, agent=agent, instance=self.instance,
                     commit=keeper.commit,
                 ),
                 *self.tools,
@@ -63,7 +63,7 @@ class Room:
         thinker = self.thinker()
         if store is not None:
             thinker = replace(thinker, store=store)
-        return Lanes(store=store or self.store, house=self.house, think=think or thinker)
+        return Lanes(store=store or self.store, instance=self.instance, think=think or thinker)
 
     def claim(self, **values: Any) -> Claim:
         self._workers += 1
@@ -75,7 +75,7 @@ class Room:
         return Runner(self.lanes(think), self.clock, f"worker_{self._workers}")
 
     def scheduler(self) -> Scheduler:
-        return Scheduler(self.store, self.house, self.clock)
+        return Scheduler(self.store, self.instance, self.clock)
 
     def lane_id(self, key: str = CHAT) -> int:
         session = self.ledger.session(key)

@@ -18,7 +18,7 @@ from homing.store import Store
 from homing.web.app import make_app
 from homing.web.server import make_server
 from support.ports import free_port
-from support.worlds import make_house
+from support.worlds import make_instance
 
 _STARTS_WITHIN = 40.0
 _ENDS_WITHIN = 15.0
@@ -81,7 +81,7 @@ def main(database: str, port: int) -> None:
     clock = SystemClock()
     settings = load({"HOMING_HOME": "/nonexistent", "TZ": "UTC", "HOMING_PORT": str(port)})
     store = Store(database, clock, fsync=False)
-    app = make_app(store=store, house=make_house(settings), clock=clock)
+    app = make_app(store=store, instance=make_instance(settings), clock=clock)
     asyncio.run(make_server(app, host="127.0.0.1", port=port).serve())
 
 

@@ -57,7 +57,7 @@ def open_site(world: World, limits: Limits | None = None) -> Site:
     """Open the front door of a world, with a token for each of its people."""
     give_token(world, OWNER, "admin", OWNER_TOKEN)
     give_token(world, STRANGER.user_id, "user", STRANGER_TOKEN)
-    return Site(world=world, app=make_app(store=world.store, house=world.house, clock=world.clock, limits=limits))
+    return Site(world=world, app=make_app(store=world.store, instance=world.instance, clock=world.clock, limits=limits))
 
 
 async def sign_in(client: httpx2.AsyncClient, proof: dict[str, str], **headers: str) -> httpx2.Response:
@@ -94,8 +94,8 @@ def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str
         assert session is not None
         sessions.lock(tx, [session.id])
         note = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=text)
-        [seq], marks = sessions.say(tx, [note])
-        deliveries.owe(
+        [seq], marks = sessions.append_messages(tx, [note])
+        deliveries.add_outbound(
             tx,
             [
                 NewOutbound(
@@ -116,7 +116,7 @@ def kill(world: World, delivery_id: str) -> None:
         delivery = deliveries.get(tx, delivery_id)
         assert delivery is not None
         sessions.lock(tx, [delivery.session_id])
-        rev = sessions.mark(tx, {delivery.session_id: 0})[delivery.session_id].rev
+        rev = sessions.bump_rev(tx, {delivery.session_id: 0})[delivery.session_id].rev
         assert deliveries.finish_delivery(tx, delivery, rev=rev, sent=False, error="Nobody took it.")
 
     loudly(world, work)

@@ -9,9 +9,9 @@ import signal
 from collections.abc import Callable
 
 from homing.agent.journal import Tool
-from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
-from homing.engine.thinking import Thinker
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_context import TurnThinker
 from homing.model.people import Agent
 from homing.settings import load
 from homing.tools.toolbox import toolbox
@@ -29,13 +29,17 @@ async def work(order: Order, ready: Callable[[], None]) -> None:
         hang(homing.store.engine, order.trip)
     tools = make_tools(order.folder, order.renamed)
 
-    def every_tool(opened: Opened, keeper: Keeper, agent: Agent) -> list[Tool]:
+    def every_tool(opened: Opened, keeper: StepJournal, agent: Agent) -> list[Tool]:
         own = toolbox(
-            turn=opened.turn, session_key=opened.session_key, agent=agent, house=homing.house, commit=keeper.commit
+            turn=opened.turn,
+            session_key=opened.session_key,
+            agent=agent,
+            instance=homing.instance,
+            commit=keeper.commit,
         )
         return [*own, *tools]
 
-    thinker = Thinker(store=homing.store, house=homing.house, models=homing.models, toolbox=every_tool)
+    thinker = TurnThinker(store=homing.store, instance=homing.instance, models=homing.models, toolbox=every_tool)
     engine = make_engine(homing, think=thinker)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()

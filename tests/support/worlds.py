@@ -16,11 +16,11 @@ import sqlalchemy as sa
 
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
 from homing.settings import Settings, load
-from homing.store import Store, Tx, inbounds, jobs, lanes, people, runs, schema, sessions, turns, upkeep
+from homing.store import Store, Tx, inbounds, jobs, lanes, maintenance, people, runs, schema, sessions, turns
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.store.turns import NewTurn
@@ -46,7 +46,7 @@ class World:
 
     store: Store
     clock: FakeClock
-    house: House
+    instance: Instance
 
     @property
     def postgres(self) -> bool:
@@ -54,22 +54,22 @@ class World:
 
     @property
     def settings(self) -> Settings:
-        return self.house.settings
+        return self.instance.settings
 
     def write(self, work: Callable[[Tx], T]) -> T:
         """Run one transaction now, in this thread."""
         return self.store.write_now(work)
 
-    def ask(self, operation: Callable[[Desk, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
+    def ask(self, operation: Callable[[Context, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
         """Ask one operation, in a transaction of its own."""
-        return self.write(lambda tx: operation(Desk(tx=tx, caller=caller, house=self.house), ask))
+        return self.write(lambda tx: operation(Context(tx=tx, caller=caller, instance=self.instance), ask))
 
-    def desk(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Desk:
-        return Desk(tx=tx, caller=caller, house=self.house)
+    def ctx(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Context:
+        return Context(tx=tx, caller=caller, instance=self.instance)
 
     def with_settings(self, **values: Any) -> "World":
         """The same world under other settings."""
-        return replace(self, house=replace(self.house, settings=replace(self.settings, **values)))
+        return replace(self, instance=replace(self.instance, settings=replace(self.settings, **values)))
 
     def make_past(self, job_id: str, by: timedelta = timedelta(hours=1)) -> None:
         """Let a one-shot's time be over, on either clock."""
@@ -112,8 +112,8 @@ class World:
         return (self.now() + timedelta(**length)).isoformat()
 
 
-def make_house(settings: Settings | None = None) -> House:
-    return House(
+def make_instance(settings: Settings | None = None) -> Instance:
+    return Instance(
         version="0.0-test",
         model="offline",
         model_offline=True,
@@ -132,13 +132,13 @@ def furnish(tx: Tx) -> None:
 
 def start_scheduler(tx: Tx) -> None:
     """Let somebody watch the clock, wherever a test sets it: without, every answer warns that nothing fires."""
-    upkeep.beat(tx, SCHEDULER, name="scheduler", schedules=True, next_wake_at=None)
+    maintenance.beat(tx, SCHEDULER, name="scheduler", schedules=True, next_wake_at=None)
     tx.run(sa.update(t.worker).values(beat_at=datetime(2999, 1, 1, tzinfo=UTC)))
 
 
 def stop_scheduler(tx: Tx) -> None:
     """Leave nobody to watch the clock."""
-    upkeep.leave(tx, SCHEDULER)
+    maintenance.leave(tx, SCHEDULER)
 
 
 def _fill(url: str) -> None:
@@ -191,12 +191,12 @@ async def store(database: str, clock: FakeClock) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def house() -> House:
-    return make_house()
+def instance() -> Instance:
+    return make_instance()
 
 
 @pytest.fixture
-def world(store: Store, clock: FakeClock, house: House) -> World:
-    world = World(store=store, clock=clock, house=house)
+def world(store: Store, clock: FakeClock, instance: Instance) -> World:
+    world = World(store=store, clock=clock, instance=instance)
     world.write(start_scheduler)
     return world

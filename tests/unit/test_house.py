@@ -20,15 +20,15 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def lint(house: Path) -> subprocess.CompletedProcess[str]:
+def lint(instance: Path) -> subprocess.CompletedProcess[str]:
     # Run in the copy: the current folder comes first in the path, before the installed package.
     linter = Path(sys.executable).with_name("lint-imports")
     command = [linter, "--config", "pyproject.toml", "--no-cache", "--no-logo"]
-    return subprocess.run(command, cwd=house, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=instance, capture_output=True, text=True, check=False)
 
 
-def write(house: Path, path: str, text: str) -> None:
-    file = house / "homing" / path
+def write(instance: Path, path: str, text: str) -> None:
+    file = instance / "homing" / path
     file.parent.mkdir(parents=True, exist_ok=True)
     (file.parent / "__init__.py").touch()
     file.write_text(text, "utf-8")

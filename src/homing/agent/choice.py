@@ -60,7 +60,7 @@ _NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def why_unusable(name: str, env: Mapping[str, str], *, house: str) -> str | None:
+def why_unusable(name: str, env: Mapping[str, str], *, default: str) -> str | None:
     """Say why a model of that name cannot be asked from here, and what comes nearest; None when it can.
 
     Only the provider is judged: which models it has today, it alone knows.
@@ -68,22 +68,24 @@ def why_unusable(name: str, env: Mapping[str, str], *, house: str) -> str | None
     provider, colon, model = name.partition(":")
     needs = _NEEDS.get(provider) if colon and model else None
     if needs is None:
-        return f"There is no model {name:.80}. {_nearest(name, env, house)}"
+        return f"There is no model {name:.80}. {_nearest(name, env, default)}"
     sdk, keys = needs
     if not any(env.get(key) for key in keys):
-        return f"The model {name:.80} cannot be used: {keys[0]} is not set on this server. {_nearest(name, env, house)}"
+        return f"The model {name:.80} cannot be used: {keys[0]} is not set on this server. " + _nearest(
+            name, env, default
+        )
     if not _is_installed(sdk):
         return f"The model {name:.80} cannot be used: the package {sdk} is not installed on this server."
     return None
 
 
-def _nearest(name: str, env: Mapping[str, str], house: str) -> str:
+def _nearest(name: str, env: Mapping[str, str], default: str) -> str:
     """Suggest the nearest usable name: ours for the same model, else what can be used here."""
     provider, slash, model = name.partition("/")
     if slash and model and provider in _NEEDS:
         return f"Did you mean {provider}:{model:.80}?"
     ready = [provider.model for provider in _PROVIDERS if env.get(provider.key) and _is_installed(provider.sdk)]
-    usable = list(dict.fromkeys(one for one in (house, *ready, OFFLINE) if one != name))
+    usable = list(dict.fromkeys(one for one in (default, *ready, OFFLINE) if one != name))
     near = get_close_matches(name, usable, n=1)
     if near:
         return f"Did you mean {near[0]}?"

@@ -75,8 +75,8 @@ def with_opening(messages: Sequence[ModelMessage], opening: str) -> list[ModelMe
 
 def with_words(messages: Sequence[ModelMessage], texts: Sequence[str]) -> list[ModelMessage]:
     """Give a turn's messages with these texts in place of all that people said in it, in order."""
-    said = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
-    if len(said) != len(texts):
+    given = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    if len(given) != len(texts):
         # Only the opening is certain then.
         return with_opening(messages, texts[0])
     left = iter(texts)

@@ -156,7 +156,7 @@ def _cleaned(part: ModelResponsePart) -> ModelResponsePart:
 
 def _distinct(response: ModelResponse, earlier: Sequence[ModelResponse]) -> ModelResponse:
     """Give repeated tool call ids a number: steps are kept by them, and not every provider keeps them apart."""
-    used = {call.tool_call_id for said in earlier for call in said.tool_calls}
+    used = {call.tool_call_id for given in earlier for call in given.tool_calls}
     parts: list[ModelResponsePart] = []
     for part in response.parts:
         if not isinstance(part, ToolCallPart):

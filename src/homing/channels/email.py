@@ -16,7 +16,7 @@ import aiosmtplib
 
 from homing.channels import Letter, Receipt
 from homing.model.errors import ChannelFailed, Invalid
-from homing.model.targets import is_mailbox, names_loopback
+from homing.model.webhook_urls import is_mailbox, names_loopback
 
 _SUBJECT = 78
 # A line with an encoded word is at most 76 characters long, the name of its header included.

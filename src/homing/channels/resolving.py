@@ -5,7 +5,7 @@ import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from homing.model.errors import ChannelFailed
-from homing.model.targets import names_loopback, refused_because
+from homing.model.webhook_urls import names_loopback, refused_because
 
 
 async def resolve(host: str, port: int, *, loopback: bool) -> list[IPv4Address | IPv6Address]:

@@ -15,6 +15,6 @@ def main() -> None:
     os.umask(0o077)
 
     from homing.cli.leaving import leave
-    from homing.cli.rim import run
+    from homing.cli.main import run
 
     leave(run(sys.argv[1:]))

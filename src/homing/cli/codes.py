@@ -4,7 +4,7 @@ from homing.cli.home import home_id, known_token
 from homing.cli.house import token_refused
 from homing.cli.problems import failed
 from homing.model.people import OWNER, Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.people import create_code
 from homing.store import Tx, people
 from homing.wiring import Homing
@@ -24,6 +24,6 @@ def sign_in_link(homing: Homing, base: str) -> str:
         if token is None:
             raise failed("This home has no owner's token yet.", hint="Start the server here: `homing up`.")
         owner = Caller(user_id=OWNER, role="admin", door="cli", token_id=token.id, approve=token.approve)
-        return create_code(Desk(tx=tx, caller=owner, house=homing.house), made_from=token.id)
+        return create_code(Context(tx=tx, caller=owner, instance=homing.instance), made_from=token.id)
 
     return f"{base}/sign-in#code={homing.store.write_now(create)}"

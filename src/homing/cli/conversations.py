@@ -6,8 +6,8 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from homing.cli import draw
-from homing.cli.look import away, in_zone, instant, moment, now
+from homing.cli import widgets
+from homing.cli.format import away, in_zone, instant, moment, now
 from homing.cli.server import Json
 
 SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
@@ -21,18 +21,18 @@ def sessions_table(sessions: Sequence[Json]) -> RenderableType:
     current = now()
     rows = [_row(session, current) for session in sessions]
     headings = ("", "key", "title", "auto", "active", "last words")
-    return draw.Listing(headings=headings, rows=rows, gives=("last words", "title", "key"))
+    return widgets.Listing(headings=headings, rows=rows, gives=("last words", "title", "key"))
 
 
 def _row(session: Json, current: datetime) -> tuple[str | Text, ...]:
     last = session["last_message"]
     return (
-        Text("◐", style="cyan") if session["state"] == "running" else Text("○", style=draw.QUIET),
+        Text("◐", style="cyan") if session["state"] == "running" else Text("○", style=widgets.QUIET),
         session["key"],
         session["title"] or "",
         str(session["automations"]["enabled"] or ""),
         away(instant(session["updated_at"]), current),
-        Text(_short(last["text"], 200) if last else "", style=draw.QUIET),
+        Text(_short(last["text"], 200) if last else "", style=widgets.QUIET),
     )
 
 
@@ -52,8 +52,8 @@ def session_card(session: Json, messages: Sequence[Json]) -> RenderableType:
         ("Zone", zone),
         ("Since", f"{moment(in_zone(session['created_at'], zone), current)} {zone}"),
     ]
-    said = [message_lines(message, zone) for message in messages]
-    return Group(Text(session["key"], style="bold"), draw.facts(rows), *said)
+    given = [message_lines(message, zone) for message in messages]
+    return Group(Text(session["key"], style="bold"), widgets.facts(rows), *given)
 
 
 def message_lines(message: Json, zone: str) -> Text:
@@ -61,7 +61,7 @@ def message_lines(message: Json, zone: str) -> Text:
     who, style = SPEAKERS[message["role"]]
     kind = KINDS.get(message["kind"])
     at = moment(in_zone(message["created_at"], zone), now())
-    head = Text.assemble("\n", (who, style), (f"  {at} {zone}", draw.QUIET), (f"  {kind}" if kind else "", "yellow"))
+    head = Text.assemble("\n", (who, style), (f"  {at} {zone}", widgets.QUIET), (f"  {kind}" if kind else "", "yellow"))
     dead = [delivery["address"] for delivery in message["deliveries"] if delivery["state"] == "dead"]
     if dead:
         head.append(f"  not delivered to {', '.join(dead)}", style="red")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from homing.cli.answers import write_json
-from homing.cli.asking import AsJson
+from homing.cli.connection import AsJson
 from homing.cli.home import engine_lock, make_home, sqlite_file
+from homing.cli.output import write_json
 from homing.cli.problems import refused
 from homing.settings import load
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_one, session_key
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem
 from homing.cli.server import Json, pages, part
 
@@ -19,14 +19,14 @@ def list_deliveries(
     as_json: AsJson = False,
 ) -> None:
     """List messages on their way to other channels, newest first."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session) if session else None
+    with connected(as_json) as connection:
+        key = session_key(connection, session) if session else None
         query = {"state": state, "session_key": key}
 
         def drawn(found: list[Json]) -> Any:
-            return _table(found, desk.settings.timezone)
+            return _table(found, connection.settings.timezone)
 
-        desk.screen.show_all(pages(desk.server, "/api/deliveries", query, limit), drawn)
+        connection.screen.show_all(pages(connection.server, "/api/deliveries", query, limit), drawn)
 
 
 def retry(
@@ -34,30 +34,30 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Try dead deliveries again."""
-    with asking(as_json) as desk:
-        for said in ids:
+    with connected(as_json) as connection:
+        for given in ids:
             try:
-                delivery = desk.server.ask("POST", f"/api/deliveries/{part(said)}/retry", {})
+                delivery = connection.server.ask("POST", f"/api/deliveries/{part(given)}/retry", {})
             except Problem as problem:
                 if problem.code != "not_found":
                     raise
-                dead = list(pages(desk.server, "/api/deliveries", {"state": "dead"}))
-                found = find_one(dead, said, "dead delivery", "dlv")
-                delivery = desk.server.ask("POST", f"/api/deliveries/{part(found['id'])}/retry", {})
-            desk.screen.show(delivery, lambda d=delivery: f"Trying {d['id']} to {d['address']} again.")
+                dead = list(pages(connection.server, "/api/deliveries", {"state": "dead"}))
+                found = find_one(dead, given, "dead delivery", "dlv")
+                delivery = connection.server.ask("POST", f"/api/deliveries/{part(found['id'])}/retry", {})
+            connection.screen.show(delivery, lambda d=delivery: f"Trying {d['id']} to {d['address']} again.")
 
 
 def _table(deliveries: list[Json], zone: str) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import DELIVERY_GLYPHS
+    from homing.cli import widgets
+    from homing.cli.format import DELIVERY_GLYPHS
 
     if not deliveries:
         return Text("Nothing was sent to other channels.")
     rows = [
         (
-            draw.sign(DELIVERY_GLYPHS, one["state"]),
+            widgets.sign(DELIVERY_GLYPHS, one["state"]),
             one["id"],
             one["address"],
             _when(one, zone),
@@ -67,11 +67,11 @@ def _table(deliveries: list[Json], zone: str) -> Any:
         for one in deliveries
     ]
     headings = ("", "id", "to", f"when ({zone})", "tries", "outcome")
-    return draw.Listing(headings=headings, rows=rows, gives=("outcome", "to"), fold=True)
+    return widgets.Listing(headings=headings, rows=rows, gives=("outcome", "to"), fold=True)
 
 
 def _when(delivery: Json, zone: str) -> str:
-    from homing.cli.look import in_zone, moment, now
+    from homing.cli.format import in_zone, moment, now
 
     at = delivery["sent_at"] or delivery["next_attempt_at"]
     return moment(in_zone(at, zone), now()) if at else ""

@@ -9,29 +9,29 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from homing.model.people import Caller
-from homing.web.answering import let_in
 from homing.web.app import make_app
 from homing.web.bodies import read_body
-from homing.web.door import FrontDoor
+from homing.web.endpoint import let_in
 from homing.web.hosts import check_origin
+from homing.web.state import AppState
 from homing.web.waiting import closed
 from homing.wiring import Homing
 
 
 def make_doors(homing: Homing) -> FastAPI:
     """Make the app that a server runs. Both doors ask for the same proof and count in the same buckets."""
-    app = make_app(store=homing.store, house=homing.house, clock=homing.clock)
-    door: FrontDoor = app.state.door
+    app = make_app(store=homing.store, instance=homing.instance, clock=homing.clock)
+    state: AppState = app.state.homing
 
     async def admit(request: Request) -> Caller:
         check_origin(request, homing.settings)
-        return await let_in(door, request)
+        return await let_in(state, request)
 
     def make_mcp() -> ASGIApp:
         from homing.mcp.http import make_mcp_app
 
         return make_mcp_app(
-            store=homing.store, house=homing.house, admit=admit, read=read_body, closed=partial(closed, door)
+            store=homing.store, instance=homing.instance, admit=admit, read=read_body, closed=partial(closed, state)
         )
 
     app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp), include_in_schema=False))

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_one
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_one
 from homing.cli.server import Json, pages, part
 
 OfUser = Annotated[str | None, typer.Option("--user", help="Another user's, for admins.")]
@@ -13,12 +13,12 @@ OfUser = Annotated[str | None, typer.Option("--user", help="Another user's, for 
 
 def list_grants(user: OfUser = None, as_json: AsJson = False) -> None:
     """List the addresses that agents may also write to for you."""
-    with asking(as_json) as desk:
+    with connected(as_json) as connection:
 
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        desk.screen.show_all(pages(desk.server, "/api/grants", {"user": user}), drawn)
+        connection.screen.show_all(pages(connection.server, "/api/grants", {"user": user}), drawn)
 
 
 def add(
@@ -28,10 +28,12 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Let an agent write to an address; mail addresses take an admin."""
-    with asking(as_json) as desk:
+    with connected(as_json) as connection:
         body = {"address": address, "agent_id": agent, "user": user}
-        grant = desk.server.ask("POST", "/api/grants", {name: said for name, said in body.items() if said is not None})
-        desk.screen.show(grant, lambda: _added(grant))
+        grant = connection.server.ask(
+            "POST", "/api/grants", {name: given for name, given in body.items() if given is not None}
+        )
+        connection.screen.show(grant, lambda: _added(grant))
 
 
 def remove(
@@ -40,13 +42,13 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Take grants back; what is still on its way there is refused."""
-    with asking(as_json) as desk:
-        known = list(pages(desk.server, "/api/grants", {"user": user}))
-        for said in ids:
-            by_address = [grant["id"] for grant in known if grant["address"] == said]
-            grant = find_one(known, by_address[0] if len(by_address) == 1 else said, "grant", "grt")
-            desk.server.ask("DELETE", f"/api/grants/{part(grant['id'])}")
-            desk.screen.show(
+    with connected(as_json) as connection:
+        known = list(pages(connection.server, "/api/grants", {"user": user}))
+        for given in ids:
+            by_address = [grant["id"] for grant in known if grant["address"] == given]
+            grant = find_one(known, by_address[0] if len(by_address) == 1 else given, "grant", "grt")
+            connection.server.ask("DELETE", f"/api/grants/{part(grant['id'])}")
+            connection.screen.show(
                 grant, lambda g=grant: f"Removed {g['id']}: {g['agent_id']} no longer writes to {g['address']}."
             )
 
@@ -62,8 +64,8 @@ def _added(grant: Json) -> str:
 def _table(grants: list[Json]) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import away, instant, now
+    from homing.cli import widgets
+    from homing.cli.format import away, instant, now
 
     if not grants:
         return Text("No grants. Make one: homing grants add email:NAME@HOST")
@@ -71,4 +73,4 @@ def _table(grants: list[Json]) -> Any:
         (grant["id"], grant["agent_id"], grant["address"], away(instant(grant["created_at"]), now()))
         for grant in grants
     ]
-    return draw.Listing(headings=("id", "agent", "address", "since"), rows=rows, gives=("address",), fold=True)
+    return widgets.Listing(headings=("id", "agent", "address", "since"), rows=rows, gives=("address",), fold=True)

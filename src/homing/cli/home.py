@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from homing.cli.answers import note
+from homing.cli.output import note
 from homing.cli.problems import failed, refused
 from homing.settings import Settings
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_one, session_key
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, pages, part
 
@@ -18,9 +18,11 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a hook; its address is shown once."""
-    with asking(as_json) as desk:
-        hook = desk.server.ask("POST", _path(session_key(desk, session)), {} if name is None else {"name": name})
-        desk.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
+    with connected(as_json) as connection:
+        hook = connection.server.ask(
+            "POST", _path(session_key(connection, session)), {} if name is None else {"name": name}
+        )
+        connection.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
 
 
 def list_hooks(
@@ -28,13 +30,13 @@ def list_hooks(
     as_json: AsJson = False,
 ) -> None:
     """List a session's hooks."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session)
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
 
         def drawn(found: list[Json]) -> Any:
             return _table(found, key)
 
-        desk.screen.show_all(pages(desk.server, _path(key), {}), drawn)
+        connection.screen.show_all(pages(connection.server, _path(key), {}), drawn)
 
 
 def remove(
@@ -43,43 +45,46 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Close hooks."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session)
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
         path = _path(key)
-        known = list(pages(desk.server, path, {}))
-        for said in ids:
-            hook = _find(known, said, key)
-            desk.server.ask("DELETE", f"{path}/{part(hook['id'])}")
-            desk.screen.show(hook, lambda h=hook: f"Closed {h['id']}.")
+        known = list(pages(connection.server, path, {}))
+        for given in ids:
+            hook = _find(known, given, key)
+            connection.server.ask("DELETE", f"{path}/{part(hook['id'])}")
+            connection.screen.show(hook, lambda h=hook: f"Closed {h['id']}.")
 
 
 def _path(key: str) -> str:
     return f"/api/sessions/{part(key)}/hooks"
 
 
-def _find(known: list[Json], said: str, key: str) -> Json:
+def _find(known: list[Json], given: str, key: str) -> Json:
     try:
-        return find_one(known, said, "hook", "hook")
+        return find_one(known, given, "hook", "hook")
     except Problem as problem:
         if problem.code != "not_found":
             raise
         hint = "For a hook of another session, name it: homing hooks remove ID --session SESSION"
-        raise refused(f"There is no hook {said} in {key}.", code="not_found", hint=hint) from None
+        raise refused(f"There is no hook {given} in {key}.", code="not_found", hint=hint) from None
 
 
 def _table(hooks: list[Json], key: str) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import away, instant, now
+    from homing.cli import widgets
+    from homing.cli.format import away, instant, now
 
     if not hooks:
         return Text(f"No hooks in {key}. Make one: homing hooks add {key}")
     rows = [
         (
-            hook["id"], hook["name"] or "", key, away(instant(hook["created_at"]), now()),
+            hook["id"],
+            hook["name"] or "",
+            key,
+            away(instant(hook["created_at"]), now()),
             away(instant(hook["paused_until"]), now()) if hook["paused_until"] else "",
         )
         for hook in hooks
-    ]  # fmt: skip
-    return draw.Listing(headings=("id", "name", "session", "since", "paused"), rows=rows, gives=("name",))
+    ]
+    return widgets.Listing(headings=("id", "name", "session", "since", "paused"), rows=rows, gives=("name",))

@@ -13,7 +13,7 @@ from homing.store.people import FROM_ENVIRONMENT, Token
 from homing.wiring import Homing, prepare, wire
 
 
-def open_house(settings: Settings) -> Homing:
+def open_instance(settings: Settings) -> Homing:
     """Wire a Homing and bring its database up to date."""
     homing = wire(settings)
     prepare(homing)

@@ -28,17 +28,17 @@ class Local:
     alive = False
 
     def __init__(self, settings: Settings) -> None:
-        from homing.cli.house import caller_here, open_house
+        from homing.cli.house import caller_here, open_instance
 
         quiet_logs()
         make_home(settings)
-        self._homing = open_house(settings)
+        self._homing = open_instance(settings)
         self._caller = caller_here(self._homing, "cli")
         self._loop = asyncio.Runner()
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Any:
         from homing.model.ids import new_id
-        from homing.web.refusals import refusal_of
+        from homing.web.error_status import refusal_of
 
         try:
             return self._loop.run(self._answer(method, path, body or {}))
@@ -52,7 +52,7 @@ class Local:
 
     async def _answer(self, method: str, path: str, body: Json) -> Any:
         from homing.operations import read
-        from homing.web.gathering import beside_path, gathered
+        from homing.web.params import beside_path, gathered
 
         where, _, query = path.partition("?")
         route, parts = _find(method, where)
@@ -65,28 +65,28 @@ class Local:
         return json.loads(route.operation.answered(found).model_dump_json())
 
     def _operate(self, tx: "Tx", operation: "Operation", ask: Any) -> Any:
-        from homing.operations import Desk
+        from homing.operations import Context
 
-        return operation.function(Desk(tx=tx, caller=self._caller(tx), house=self._homing.house), ask)
+        return operation.function(Context(tx=tx, caller=self._caller(tx), instance=self._homing.instance), ask)
 
 
 def _find(method: str, path: str) -> "tuple[Route, dict[str, str]]":
     from homing.web.routes import ROUTES, SEND
 
-    said = path.split("/")
+    given = path.split("/")
     for route in (*ROUTES, SEND):
-        parts = _matched(route.path.split("/"), said)
+        parts = _matched(route.path.split("/"), given)
         if route.method == method and parts is not None:
             return route, parts
     raise NotFound(f"There is no {method} {path} without a server.")
 
 
-def _matched(known: list[str], said: list[str]) -> dict[str, str] | None:
+def _matched(known: list[str], given: list[str]) -> dict[str, str] | None:
     """Name the parts of a path as its route does; None when it is another."""
-    if len(known) != len(said):
+    if len(known) != len(given):
         return None
     parts: dict[str, str] = {}
-    for name, text in zip(known, said, strict=True):
+    for name, text in zip(known, given, strict=True):
         if name.startswith("{"):
             parts[name.strip("{}")] = unquote(text)
         elif name != text:

@@ -12,8 +12,8 @@ from homing.model.errors import NotReady
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
-    from homing.mcp.here import Here
-    from homing.mcp.there import Address
+    from homing.mcp.local import LocalBackend
+    from homing.mcp.remote import Address
     from homing.wiring import Homing
 
 
@@ -37,7 +37,7 @@ async def _serve(settings: Settings, *, every: bool) -> None:
 
     opened: list[Homing] = []
 
-    def open_here() -> "Here":
+    def open_here() -> "LocalBackend":
         here, homing = _open(settings, every=every)
         opened.append(homing)
         return here
@@ -50,20 +50,20 @@ async def _serve(settings: Settings, *, every: bool) -> None:
 
 
 def _find(settings: Settings) -> "Address | None":
-    from homing.mcp.there import Address
+    from homing.mcp.remote import Address
 
     url = settings.url or announced_url(settings)
     return Address(url=url, token=known_token(settings)) if url else None
 
 
-def _open(settings: Settings, *, every: bool) -> "tuple[Here, Homing]":
-    from homing.cli.house import caller_here, open_house
-    from homing.mcp.here import Here
+def _open(settings: Settings, *, every: bool) -> "tuple[LocalBackend, Homing]":
+    from homing.cli.house import caller_here, open_instance
+    from homing.mcp.local import LocalBackend
 
     try:
         make_home(settings)
-        homing = open_house(settings)
+        homing = open_instance(settings)
         caller = homing.store.write_now(caller_here(homing, "mcp"))
     except Problem as problem:
         raise NotReady(" ".join(filter(None, (problem.detail, problem.hint)))) from None
-    return Here(store=homing.store, house=homing.house, caller=caller, every=every), homing
+    return LocalBackend(store=homing.store, instance=homing.instance, caller=caller, every=every), homing

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_one
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_one
 from homing.cli.server import Json, pages, part
 
 
@@ -15,19 +15,19 @@ def list_memories(
     as_json: AsJson = False,
 ) -> None:
     """List what is remembered about you."""
-    with asking(as_json) as desk:
+    with connected(as_json) as connection:
 
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        desk.screen.show_all(pages(desk.server, "/api/memories", {"q": q}, limit), drawn)
+        connection.screen.show_all(pages(connection.server, "/api/memories", {"q": q}, limit), drawn)
 
 
 def add(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
     """Remember a fact in every conversation of yours."""
-    with asking(as_json) as desk:
-        memory = desk.server.ask("POST", "/api/memories", {"text": text})
-        desk.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
+    with connected(as_json) as connection:
+        memory = connection.server.ask("POST", "/api/memories", {"text": text})
+        connection.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
 
 
 def confirm(
@@ -35,12 +35,12 @@ def confirm(
     as_json: AsJson = False,
 ) -> None:
     """Keep facts that came from a hook, an automation or other outside text."""
-    with asking(as_json) as desk:
-        known = list(pages(desk.server, "/api/memories", {}))
-        for said in ids:
-            memory = find_one(known, said, "memory", "mem")
-            memory = desk.server.ask("POST", f"/api/memories/{part(memory['id'])}/confirm")
-            desk.screen.show(memory, lambda m=memory: f'Confirmed "{m["text"]}" ({m["id"]}).')
+    with connected(as_json) as connection:
+        known = list(pages(connection.server, "/api/memories", {}))
+        for given in ids:
+            memory = find_one(known, given, "memory", "mem")
+            memory = connection.server.ask("POST", f"/api/memories/{part(memory['id'])}/confirm")
+            connection.screen.show(memory, lambda m=memory: f'Confirmed "{m["text"]}" ({m["id"]}).')
 
 
 def remove(
@@ -48,19 +48,19 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Forget facts."""
-    with asking(as_json) as desk:
-        known = list(pages(desk.server, "/api/memories", {}))
-        for said in ids:
-            memory = find_one(known, said, "memory", "mem")
-            desk.server.ask("DELETE", f"/api/memories/{part(memory['id'])}")
-            desk.screen.show(memory, lambda m=memory: f'Forgot "{m["text"]}" ({m["id"]}).')
+    with connected(as_json) as connection:
+        known = list(pages(connection.server, "/api/memories", {}))
+        for given in ids:
+            memory = find_one(known, given, "memory", "mem")
+            connection.server.ask("DELETE", f"/api/memories/{part(memory['id'])}")
+            connection.screen.show(memory, lambda m=memory: f'Forgot "{m["text"]}" ({m["id"]}).')
 
 
 def _table(memories: list[Json]) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import away, instant, now
+    from homing.cli import widgets
+    from homing.cli.format import away, instant, now
 
     if not memories:
         return Text("Nothing is remembered yet. Say `remember …` in a chat, or: homing memories add TEXT")
@@ -68,7 +68,7 @@ def _table(memories: list[Json]) -> Any:
         (memory["id"], memory["text"], _origin(memory), away(instant(memory["created_at"]), now()))
         for memory in memories
     ]
-    return draw.Listing(headings=("id", "text", "from", "since"), rows=rows, gives=("text",), fold=True)
+    return widgets.Listing(headings=("id", "text", "from", "since"), rows=rows, gives=("text",), fold=True)
 
 
 def _origin(memory: Json) -> str:

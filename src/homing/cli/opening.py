@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from homing.cli.answers import write_json
-from homing.cli.asking import AsJson
+from homing.cli.connection import AsJson
 from homing.cli.home import announced_url
+from homing.cli.output import write_json
 from homing.cli.problems import failed
 from homing.settings import load
 
@@ -31,11 +31,11 @@ def open_page(
         )
     from homing.cli.browser import can_open, open_browser
     from homing.cli.codes import sign_in_link
-    from homing.cli.house import open_house
+    from homing.cli.house import open_instance
     from homing.cli.logs import quiet_logs
 
     quiet_logs()
-    homing = open_house(settings)
+    homing = open_instance(settings)
     link = sign_in_link(homing, settings.public_url or url)
     asyncio.run(homing.store.close())
     if as_json:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, Desk, asking, need_server
-from homing.cli.naming import session_key
+from homing.cli.connection import AsJson, Connection, connected, need_server
+from homing.cli.lookup import session_key
 from homing.cli.problems import FAILED, refused
 from homing.cli.server import Json, part, spelled
 
@@ -31,27 +31,27 @@ def send(
     if len(named) > 1:
         raise refused("Write the text in quotes: homing send SESSION 'TEXT'.")
     session = named[0] if named else None
-    said = sys.stdin.read().strip() if text == "-" else text
-    if not said:
+    given = sys.stdin.read().strip() if text == "-" else text
+    if not given:
         raise refused("There is nothing to send. Write the text after the session, or - and pipe it in.")
-    body = {"text": said} | ({"mode": "queue"} if queue else {})
-    with asking(as_json) as desk:
+    body = {"text": given} | ({"mode": "queue"} if queue else {})
+    with connected(as_json) as connection:
         if wait:
-            need_server(desk, "--wait")
-        path = f"/api/sessions/{part(session_key(desk, session))}/messages"
-        answer = desk.server.ask("POST", spelled(path, {"wait": _LONGEST_WAIT if wait else None}), body)
+            need_server(connection, "--wait")
+        path = f"/api/sessions/{part(session_key(connection, session))}/messages"
+        answer = connection.server.ask("POST", spelled(path, {"wait": _LONGEST_WAIT if wait else None}), body)
         if wait and "outcome" not in answer:
-            answer = _wait_longer(desk, path, answer)
-        desk.screen.show(answer, lambda: _drawn(answer, answering=desk.server.alive))
+            answer = _wait_longer(connection, path, answer)
+        connection.screen.show(answer, lambda: _drawn(answer, answering=connection.server.alive))
         if answer.get("outcome") in ("failed", "cancelled"):
             raise typer.Exit(FAILED)
 
 
-def _wait_longer(desk: Desk, path: str, sent: Json) -> Json:
+def _wait_longer(connection: Connection, path: str, sent: Json) -> Json:
     """The server's patience is over, ours is not: look for the closing of the turn that took the message."""
     while True:
         time.sleep(1)
-        messages = desk.server.ask("GET", spelled(path, {"limit": 200}))["items"]
+        messages = connection.server.ask("GET", spelled(path, {"limit": 200}))["items"]
         taken = next((m["turn_id"] for m in messages if m["inbound_id"] == sent["inbound_id"]), None)
         closing = next((m for m in messages if taken and m["turn_id"] == taken and m["role"] == "assistant"), None)
         if closing is not None:

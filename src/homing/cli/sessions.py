@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.answers import note
-from homing.cli.asking import AsJson, Desk, asking
-from homing.cli.naming import session_key
+from homing.cli.connection import AsJson, Connection, connected
+from homing.cli.lookup import session_key
+from homing.cli.output import note
 from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, pages, part, spelled
 
@@ -22,30 +22,30 @@ def list_sessions(
     as_json: AsJson = False,
 ) -> None:
     """List conversations, the newest first."""
-    with asking(as_json) as desk:
-        found = pages(desk.server, "/api/sessions", {"q": q, "channel": channel}, limit)
+    with connected(as_json) as connection:
+        found = pages(connection.server, "/api/sessions", {"q": q, "channel": channel}, limit)
 
         def drawn(sessions: list[Json]) -> Any:
             from homing.cli.conversations import sessions_table
 
             return sessions_table(sessions)
 
-        desk.screen.show_all(found, drawn)
+        connection.screen.show_all(found, drawn)
 
 
 def get(session: SessionSaid, as_json: AsJson = False) -> None:
     """Show a conversation: who is in, what waits, the last words."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session)
-        answer = desk.server.ask("GET", f"/api/sessions/{part(key)}")
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
+        answer = connection.server.ask("GET", f"/api/sessions/{part(key)}")
 
         def drawn() -> Any:
             from homing.cli.conversations import session_card
 
             path = spelled(f"/api/sessions/{part(key)}/messages", {"limit": _LAST_MESSAGES})
-            return session_card(answer, desk.server.ask("GET", path)["items"])
+            return session_card(answer, connection.server.ask("GET", path)["items"])
 
-        desk.screen.show(answer, drawn)
+        connection.screen.show(answer, drawn)
 
 
 def update(
@@ -59,18 +59,18 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Change a conversation: where its messages go, its title, its time zone."""
-    with asking(as_json) as desk:
-        path = f"/api/sessions/{part(session_key(desk, session))}"
-        body: Json = {name: said for name, said in (("title", title), ("timezone", tz)) if said is not None}
+    with connected(as_json) as connection:
+        path = f"/api/sessions/{part(session_key(connection, session))}"
+        body: Json = {name: given for name, given in (("title", title), ("timezone", tz)) if given is not None}
         if address or no_address:
-            known = desk.server.ask("GET", path)
+            known = connection.server.ask("GET", path)
             wanted = list(dict.fromkeys([*known["addresses"], *(address or ())]))
             body["addresses"] = [one for one in wanted if one not in (no_address or ())]
             body["revision"] = known["revision"]
         if not body:
             raise refused("Say what to change.", hint="homing sessions update --help")
-        answer = desk.server.ask("PATCH", path, body)
-        desk.screen.show(
+        answer = connection.server.ask("PATCH", path, body)
+        connection.screen.show(
             answer, lambda: f"{answer['key']} sends its messages to {', '.join(answer['addresses']) or 'nobody'}."
         )
 
@@ -84,11 +84,11 @@ def send_test(
     as_json: AsJson = False,
 ) -> None:
     """Send a test message to one address."""
-    with asking(as_json) as desk:
-        path = f"/api/sessions/{part(session_key(desk, session))}/test"
-        delivery = desk.server.ask("POST", path, {"address": address})
+    with connected(as_json) as connection:
+        path = f"/api/sessions/{part(session_key(connection, session))}/test"
+        delivery = connection.server.ask("POST", path, {"address": address})
         told = f"On its way to {address} ({delivery['id']}). See how far it got: homing deliveries list"
-        desk.screen.show(delivery, lambda: told)
+        connection.screen.show(delivery, lambda: told)
 
 
 def delete(
@@ -99,24 +99,24 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Delete a conversation; while automations are bound to it, only after asking."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session)
-        answer, with_them = _delete(desk, key, delete_automations)
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
+        answer, with_them = _delete(connection, key, delete_automations)
         names = [f"{job['name']} ({job['id']})" for job in answer.get("removed", ())]
         also = f" and its old automations {', '.join(names)}" if names else " and its automations" if with_them else ""
-        desk.screen.show(answer, lambda: f"Deleted {key}{also}.")
+        connection.screen.show(answer, lambda: f"Deleted {key}{also}.")
 
 
-def _delete(desk: Desk, key: str, delete_automations: bool) -> tuple[Json, bool]:
+def _delete(connection: Connection, key: str, delete_automations: bool) -> tuple[Json, bool]:
     path = f"/api/sessions/{part(key)}"
     try:
-        answer = desk.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
+        answer = connection.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
         return answer, delete_automations
     except Problem as problem:
         if problem.code != "blocked_by_automations":
             raise
         automations = problem.body.get("automations", [])
-        if desk.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if connection.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             problem.hint = f"To delete both: homing sessions delete {key} --delete-automations"
             raise
     note(f"{key} has automations:")
@@ -124,4 +124,4 @@ def _delete(desk: Desk, key: str, delete_automations: bool) -> tuple[Json, bool]
         note(f"  {job['id']}  {job['name']}{'' if job['enabled'] else ' (paused)'}")
     if not typer.confirm("Delete the conversation and its automations?", err=True):
         raise refused("Nothing was deleted.", code="asked")
-    return desk.server.ask("DELETE", spelled(path, {"delete_automations": True})), True
+    return connection.server.ask("DELETE", spelled(path, {"delete_automations": True})), True

@@ -5,8 +5,8 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from homing.cli import draw
-from homing.cli.look import away, in_zone, instant, now
+from homing.cli import widgets
+from homing.cli.format import away, in_zone, instant, now
 from homing.cli.server import Json
 
 
@@ -16,7 +16,7 @@ def status_card(answer: Json, *, alive: bool) -> RenderableType:
     scheduler, jobs, runs, deliveries = (answer[name] for name in ("scheduler", "jobs", "runs", "deliveries"))
     wake = scheduler["next_wake_at"]
     zone = answer["timezone"]
-    return draw.facts(
+    return widgets.facts(
         [
             ("Scheduler", _scheduler(scheduler, alive=alive)),
             ("Next wake", _wake(wake, zone, current, alive=alive)),
@@ -39,13 +39,13 @@ def _scheduler(scheduler: Json, *, alive: bool) -> Text:
         count = scheduler["workers"]
         return Text.assemble(("●", "green"), f" running, {count} {'worker' if count == 1 else 'workers'}")
     if not scheduler["enabled"]:
-        return Text.assemble(("‖", draw.QUIET), " switched off (HOMING_SCHEDULER_ENABLED)")
+        return Text.assemble(("‖", widgets.QUIET), " switched off (HOMING_SCHEDULER_ENABLED)")
     return Text.assemble(("✕", "red"), " not running: start it with `homing up`")
 
 
 def _wake(at: str | None, zone: str, current: datetime, *, alive: bool) -> RenderableType:
     if at is not None:
-        return draw.point(in_zone(at, zone), zone, current)
+        return widgets.point(in_zone(at, zone), zone, current)
     return "nothing is scheduled" if alive else "when a server runs"
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.answers import Screen, note
-from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.home import make_home
-from homing.cli.naming import find_one
+from homing.cli.lookup import find_one
+from homing.cli.output import Screen, note
 from homing.cli.problems import refused
 from homing.cli.server import Json, Server, pages, part
 from homing.settings import load
@@ -27,9 +27,9 @@ def create(
     """Make a token; it is shown once, and ends with the token that made it."""
     given = (("user", user), ("role", role), ("expires", expires), ("name", name), ("approve", approve or None))
     body = {name: value for name, value in given if value is not None}
-    with asking(as_json) as desk:
-        token = desk.server.ask("POST", "/api/tokens", body)
-        desk.screen.show(token, lambda: _made(token))
+    with connected(as_json) as connection:
+        token = connection.server.ask("POST", "/api/tokens", body)
+        connection.screen.show(token, lambda: _made(token))
 
 
 def list_tokens(
@@ -38,12 +38,12 @@ def list_tokens(
     as_json: AsJson = False,
 ) -> None:
     """List your tokens, without their secrets."""
-    with asking(as_json) as desk:
+    with connected(as_json) as connection:
 
         def drawn(found: list[Json]) -> Any:
-            return _table(found, desk.settings.timezone)
+            return _table(found, connection.settings.timezone)
 
-        desk.screen.show_all(_tokens(desk.server, user, everybody=everybody), drawn)
+        connection.screen.show_all(_tokens(connection.server, user, everybody=everybody), drawn)
 
 
 def _tokens(server: Server, user: str | None, *, everybody: bool) -> Iterator[Json]:
@@ -60,24 +60,24 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke tokens, with everything made from them."""
-    with asking(as_json) as desk:
-        known: list[Json] = list(pages(desk.server, "/api/tokens", {}))
+    with connected(as_json) as connection:
+        known: list[Json] = list(pages(connection.server, "/api/tokens", {}))
         # An admin may revoke tokens that are not in their own list: an id that looks whole is taken as it is.
         by_id = {token["id"]: token for token in known}
         meant: list[Json] = [
-            by_id.get(said, {"id": said}) if _looks_whole(said) else find_one(known, said, "token", "tok")
-            for said in ids
+            by_id.get(given, {"id": given}) if _looks_whole(given) else find_one(known, given, "token", "tok")
+            for given in ids
         ]
         if not yes:
-            _ask_about_owner(desk, [token["id"] for token in meant if token.get("owner")])
+            _ask_about_owner(connection, [token["id"] for token in meant if token.get("owner")])
         for token in meant:
-            desk.server.ask("DELETE", f"/api/tokens/{part(token['id'])}")
-            desk.screen.show(token, lambda t=token: f"Revoked {t['id']}.")
+            connection.server.ask("DELETE", f"/api/tokens/{part(token['id'])}")
+            connection.screen.show(token, lambda t=token: f"Revoked {t['id']}.")
 
 
 def rotate(as_json: AsJson = False) -> None:
     """Replace the owner's token of this home; the old one ends with its browsers and the tokens made with it."""
-    from homing.cli.house import open_house, rotate_owner
+    from homing.cli.house import open_instance, rotate_owner
     from homing.cli.logs import quiet_logs
 
     settings = load()
@@ -94,7 +94,7 @@ def rotate(as_json: AsJson = False) -> None:
         )
     quiet_logs()
     make_home(settings)
-    homing = open_house(settings)
+    homing = open_instance(settings)
     try:
         token, ended = rotate_owner(homing)
     finally:
@@ -104,12 +104,12 @@ def rotate(as_json: AsJson = False) -> None:
     Screen(as_json=as_json).show(told, lambda: f"{sentence}\n`homing open` gives a fresh link.")
 
 
-def _ask_about_owner(desk: Desk, ids: list[str]) -> None:
+def _ask_about_owner(connection: Connection, ids: list[str]) -> None:
     """Ask before the owner's token ends: every token, browser and link made from it ends as well."""
     if not ids:
         return
     sentence = f"{ids[0]} is the owner's token. Every token, browser and link that was made from it ends with it."
-    if desk.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if connection.screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise refused(
             sentence, code="asked", hint="To replace it: homing tokens rotate. To revoke it all the same, add --yes."
         )
@@ -118,8 +118,8 @@ def _ask_about_owner(desk: Desk, ids: list[str]) -> None:
         raise refused("Nothing was revoked.", code="asked")
 
 
-def _looks_whole(said: str) -> bool:
-    return said.startswith("tok_") and len(said) == len("tok_") + 10
+def _looks_whole(given: str) -> bool:
+    return given.startswith("tok_") and len(given) == len("tok_") + 10
 
 
 def _ended_with(ended: int) -> str:
@@ -137,8 +137,8 @@ def _made(token: Json) -> str:
 def _table(tokens: list[Json], zone: str) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import away, in_zone, instant, moment, now
+    from homing.cli import widgets
+    from homing.cli.format import away, in_zone, instant, moment, now
 
     if not tokens:
         return Text("No tokens.")
@@ -154,6 +154,6 @@ def _table(tokens: list[Json], zone: str) -> Any:
         )
         for token in tokens
     ]
-    return draw.Listing(
+    return widgets.Listing(
         headings=("id", "name", "user", "role", "since", "last used", f"expires ({zone})"), rows=rows, gives=("name",)
     )

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from homing.cli.answers import draw_on_stdout, note, write_json
-from homing.cli.asking import AsJson
+from homing.cli.connection import AsJson
 from homing.cli.home import make_home
+from homing.cli.output import draw_on_stdout, note, write_json
 from homing.cli.problems import FAILED, refused
 from homing.cli.visible import json_text
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
-    from homing.operations.foreign import Source
+    from homing.operations.import_formats import Source
     from homing.operations.importing import Entry
     from homing.wiring import Homing
 
@@ -31,7 +31,7 @@ def import_file(
     as_json: AsJson = False,
 ) -> None:
     """Bring in the jobs of another program. Those bound to a chat wait, paused, until you enable them."""
-    from homing.operations.foreign import records_in
+    from homing.operations.import_formats import records_in
 
     source, records = records_in(_read(file))
     homing = _open(load())
@@ -55,13 +55,13 @@ def export(
     """Write your automations as a file that `homing import` reads."""
     del as_json
     from homing.model.people import OWNER, Caller
-    from homing.operations.desk import Desk
+    from homing.operations.context import Context
     from homing.operations.exporting import export_jobs
 
     homing = _open(load())
     owner = Caller(user_id=OWNER, role="admin", door="cli")
     told = homing.store.write_now(
-        lambda tx: export_jobs(Desk(tx=tx, caller=owner, house=homing.house), history=history)
+        lambda tx: export_jobs(Context(tx=tx, caller=owner, instance=homing.instance), history=history)
     )
     asyncio.run(homing.store.close())
     text = json_text(told, indent=2) + "\n"
@@ -81,12 +81,12 @@ def _open(settings: Settings) -> "Homing":
             "HOMING_URL names a server elsewhere, and this works on the database itself.",
             hint="Run it on that machine, without HOMING_URL.",
         )
-    from homing.cli.house import open_house
+    from homing.cli.house import open_instance
     from homing.cli.logs import quiet_logs
 
     quiet_logs()
     make_home(settings)
-    return open_house(settings)
+    return open_instance(settings)
 
 
 def _read(file: str) -> object:
@@ -102,13 +102,15 @@ def _read(file: str) -> object:
 
 def _import(homing: "Homing", raw: object, n: int, source: "Source | None", *, apply: bool) -> "Entry":
     from homing.model.people import OWNER, Caller
-    from homing.operations.desk import Desk
+    from homing.operations.context import Context
     from homing.operations.importing import import_record
 
     caller = Caller(user_id=OWNER, role="admin", door="import")
     # One transaction a record: what is wrong with one takes nothing else along.
     return homing.store.write_now(
-        lambda tx: import_record(Desk(tx=tx, caller=caller, house=homing.house), raw, n=n, source=source, apply=apply)
+        lambda tx: import_record(
+            Context(tx=tx, caller=caller, instance=homing.instance), raw, n=n, source=source, apply=apply
+        )
     )
 
 
@@ -116,10 +118,10 @@ def _drawn(entries: Sequence["Entry"], *, apply: bool) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from homing.cli import draw
+    from homing.cli import widgets
 
     rows = [_row(entry) for entry in entries]
-    table = draw.Listing(headings=("", "name", "when", "then"), rows=rows, gives=("then", "when"), fold=True)
+    table = widgets.Listing(headings=("", "name", "when", "then"), rows=rows, gives=("then", "when"), fold=True)
     taken = sum(entry.taken for entry in entries)
     left = f", {len(entries) - taken} not" if taken < len(entries) else ""
     ending = (

@@ -123,17 +123,17 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
 
 
 async def _work(settings: Settings) -> None:
-    from homing.cli.house import open_house
+    from homing.cli.house import open_instance
     from homing.cli.logs import set_up_logs
     from homing.cli.serving import on_signals, until
     from homing.wiring import make_engine, running
 
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
-    homing = open_house(settings)
+    homing = open_instance(settings)
     engine = make_engine(homing, apart=True)
     async with running(homing, engine):
-        _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.house.model}.")
+        _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.instance.model}.")
         _warn_of_model(homing)
         await until(told)
         _say("Stopping: turns finish or are handed back.")
@@ -142,11 +142,11 @@ async def _work(settings: Settings) -> None:
 
 def _make(settings: Settings) -> tuple["Homing", Any]:
     from homing.cli.doors import make_doors
-    from homing.cli.house import admit_owner, open_house
+    from homing.cli.house import admit_owner, open_instance
     from homing.cli.logs import set_up_logs
 
     set_up_logs()
-    homing = open_house(settings)
+    homing = open_instance(settings)
     admit_owner(homing)
     return homing, make_doors(homing)
 
@@ -165,11 +165,11 @@ def _link(homing: "Homing", base: str) -> str | None:
 
 
 async def _greet(homing: "Homing", base: str, link: str | None) -> None:
+    from homing.cli.format import away, moment, now
     from homing.cli.house import UNMARKED_FIX, unmarked_words
-    from homing.cli.look import away, moment, now
     from homing.store import jobs, people
 
-    house, zone = homing.house, homing.settings.timezone
+    instance, zone = homing.instance, homing.settings.timezone
     wake, unmarked = await homing.store.read(lambda tx: (jobs.next_wake(tx), people.count_unmarked_admins(tx)))
     if wake is None:
         upcoming = "nothing is scheduled"
@@ -177,14 +177,14 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
         from zoneinfo import ZoneInfo
 
         upcoming = f"{moment(wake.astimezone(ZoneInfo(zone)), now())} {zone}, {away(wake, now())}"
-    _say(f"Homing {house.version} is up.")
+    _say(f"Homing {instance.version} is up.")
     _say("")
     _say(f"  Open       {link or base}")
     if link is not None:
         _say("             (once, within ten minutes; `homing open` gives a fresh one)")
     else:
         _say("             (`homing open` gives a link to sign in)")
-    _say(f"  Model      {house.model}: {house.model_why}")
+    _say(f"  Model      {instance.model}: {instance.model_why}")
     _warn_of_model(homing)
     _say(f"  Database   {_database(homing.settings)}")
     if unmarked:
@@ -196,8 +196,8 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
 
 def _warn_of_model(homing: "Homing") -> None:
     """Say that turns will fail with the model of the settings; reminders and everything else go on without it."""
-    house = homing.house
-    why = None if house.model_offline else house.why_unusable(house.model)
+    instance = homing.instance
+    why = None if instance.model_offline else instance.why_unusable(instance.model)
     if why is not None:
         _say(f"  Warning    {why} Turns fail until HOMING_MODEL names one that works here.")
 

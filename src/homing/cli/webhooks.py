@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_one
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_one
 from homing.cli.server import Json, pages, part
 
 
@@ -13,19 +13,19 @@ def add(
     url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are POSTed.")], as_json: AsJson = False
 ) -> None:
     """Make a webhook; its secret is shown once."""
-    with asking(as_json) as desk:
-        webhook = desk.server.ask("POST", "/api/webhooks", {"url": url})
-        desk.screen.show(webhook, lambda: _made(webhook))
+    with connected(as_json) as connection:
+        webhook = connection.server.ask("POST", "/api/webhooks", {"url": url})
+        connection.screen.show(webhook, lambda: _made(webhook))
 
 
 def list_webhooks(as_json: AsJson = False) -> None:
     """List your webhooks."""
-    with asking(as_json) as desk:
+    with connected(as_json) as connection:
 
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        desk.screen.show_all(pages(desk.server, "/api/webhooks", {}), drawn)
+        connection.screen.show_all(pages(connection.server, "/api/webhooks", {}), drawn)
 
 
 def remove(
@@ -33,12 +33,12 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove webhooks; what is still on its way there is given up."""
-    with asking(as_json) as desk:
-        known = list(pages(desk.server, "/api/webhooks", {}))
-        for said in ids:
-            webhook = find_one(known, said.removeprefix("webhook:"), "webhook", "wh")
-            desk.server.ask("DELETE", f"/api/webhooks/{part(webhook['id'])}")
-            desk.screen.show(webhook, lambda w=webhook: f"Removed {w['id']}.")
+    with connected(as_json) as connection:
+        known = list(pages(connection.server, "/api/webhooks", {}))
+        for given in ids:
+            webhook = find_one(known, given.removeprefix("webhook:"), "webhook", "wh")
+            connection.server.ask("DELETE", f"/api/webhooks/{part(webhook['id'])}")
+            connection.screen.show(webhook, lambda w=webhook: f"Removed {w['id']}.")
 
 
 def _made(webhook: Json) -> str:
@@ -51,10 +51,10 @@ def _made(webhook: Json) -> str:
 def _table(webhooks: list[Json]) -> Any:
     from rich.text import Text
 
-    from homing.cli import draw
-    from homing.cli.look import away, instant, now
+    from homing.cli import widgets
+    from homing.cli.format import away, instant, now
 
     if not webhooks:
         return Text("No webhooks. Make one: homing webhooks add URL")
     rows = [(one["address"], one["url"], away(instant(one["created_at"]), now())) for one in webhooks]
-    return draw.Listing(headings=("address", "url", "since"), rows=rows, gives=("url",), fold=True)
+    return widgets.Listing(headings=("address", "url", "since"), rows=rows, gives=("url",), fold=True)

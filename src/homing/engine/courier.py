@@ -13,7 +13,7 @@ from homing.channels import Channels, Letter, Receipt
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
-from homing.operations.desk import House, lane_of
+from homing.operations.context import Instance, lane_of
 from homing.operations.shapes.message import message_shape
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, sessions, turns
 from homing.store.bell import Ear
@@ -32,7 +32,7 @@ class Courier:
     def __init__(
         self,
         store: Store,
-        house: House,
+        instance: Instance,
         channels: Channels,
         *,
         slots: int = 16,
@@ -42,7 +42,7 @@ class Courier:
         """A ceiling well below `deliveries.ATTEMPT`: an attempt is over before anybody may make the next."""
         self._store = store
         self._channels = channels
-        self._settings = house.settings
+        self._settings = instance.settings
         self._slots = slots
         self._share = max(1, slots // 4)
         self._ceiling_seconds = ceiling_seconds
@@ -154,7 +154,7 @@ class Courier:
         session = sessions.get(tx, delivery.session_id)
         lane_id = lane_of(tx, session, unified=self._settings.unified_session)
         sessions.lock(tx, {session.id, lane_id})
-        rev = sessions.mark(tx, {session.id: 0})[session.id].rev
+        rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
         if failure is None:
             deliveries.finish_delivery(tx, delivery, rev=rev, sent=True, receipt=receipt.detail if receipt else None)
             return "sent"

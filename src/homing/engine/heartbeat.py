@@ -6,7 +6,7 @@ from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from homing.model.jobs import DueJob, Stretch, Verdict
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Tx, inbounds
 
 
@@ -18,28 +18,28 @@ class Decided:
     verdict: Verdict
 
 
-def hold_heartbeats(tx: Tx, decided: Sequence[Decided], house: House) -> list[Decided]:
+def hold_heartbeats(tx: Tx, decided: Sequence[Decided], instance: Instance) -> list[Decided]:
     """Let a heartbeat run only when something waits for it, inside the active hours."""
     beats = {one.job.session_id for one in decided if one.job.kind == "system"}
     if not beats:
         return list(decided)
     waiting = inbounds.with_notes(tx, beats)
-    return [_held(one, tx.now(), house) if _idle(one, waiting, tx.now(), house) else one for one in decided]
+    return [_held(one, tx.now(), instance) if _idle(one, waiting, tx.now(), instance) else one for one in decided]
 
 
-def _idle(one: Decided, waiting: set[int], now: datetime, house: House) -> bool:
+def _idle(one: Decided, waiting: set[int], now: datetime, instance: Instance) -> bool:
     if one.job.kind != "system" or one.verdict.scheduled_for is None:
         return False
-    settings = house.settings
+    settings = instance.settings
     awake = _inside(settings.active_hours, now, one.job.timing.schedule.tz)
     return not settings.heartbeat_minutes or not awake or one.job.session_id not in waiting
 
 
-def _held(one: Decided, now: datetime, house: House) -> Decided:
+def _held(one: Decided, now: datetime, instance: Instance) -> Decided:
     instant = one.verdict.scheduled_for or now
     gate = Stretch(reason="gate", first=instant, until=instant, count=1)
     # Switched off, it beats no more: events then wake their sessions by themselves.
-    upcoming = one.verdict.next_run_at if house.settings.heartbeat_minutes else None
+    upcoming = one.verdict.next_run_at if instance.settings.heartbeat_minutes else None
     verdict = replace(one.verdict, scheduled_for=None, skips=(*one.verdict.skips, gate), next_run_at=upcoming)
     return replace(one, verdict=verdict)
 

@@ -12,24 +12,24 @@ from typing import Literal
 
 from homing.agent.history import broken_off, dump
 from homing.agent.resume import rebuild
-from homing.engine import thoughts
+from homing.engine import turn_result
 from homing.engine.claims import SETTING_UP, Claim
 from homing.engine.closing import Ended, close_turns
-from homing.engine.endings import Ending
-from homing.engine.keeper import Keeper, kept_step
+from homing.engine.closing_turn import ClosingRequest
+from homing.engine.group_commit import GroupCommit
 from homing.engine.opening import Found, Opened, open_lanes
-from homing.engine.thoughts import Thought
-from homing.engine.together import Together
+from homing.engine.step_journal import StepJournal, kept_step
+from homing.engine.turn_result import TurnResult
 from homing.model.errors import Failed, Lost, NotReady
 from homing.model.turns import MAX_ATTEMPTS, Step
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store, steps, turns
 
 # From a turn's opening to its first model call: reading, opening tools. Queueing does not count, nor does a summary.
 SETUP_SECONDS = 60.0
 
 Worked = Literal["empty", "more", "held"]
-Think = Callable[[Opened, Keeper], Awaitable[Thought]]
+Think = Callable[[Opened, StepJournal], Awaitable[TurnResult]]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -37,23 +37,23 @@ class Lanes:
     """All that working a lane needs: the store, the house, and somebody who thinks."""
 
     store: Store
-    house: House
+    instance: Instance
     think: Think
     setup_seconds: float = SETUP_SECONDS
 
     def __post_init__(self) -> None:
-        self._open: Together[tuple[int, Claim], Found] = Together(
-            self.store, lambda tx, wants: open_lanes(tx, wants, self.house)
+        self._open: GroupCommit[tuple[int, Claim], Found] = GroupCommit(
+            self.store, lambda tx, wants: open_lanes(tx, wants, self.instance)
         )
-        self._close: Together[Ending, Ended] = Together(
-            self.store, lambda tx, endings: close_turns(tx, endings, self.house)
+        self._close: GroupCommit[ClosingRequest, Ended] = GroupCommit(
+            self.store, lambda tx, requests: close_turns(tx, requests, self.instance)
         )
 
     async def open(self, lane_id: int, claim: Claim) -> Found:
         return await self._open((lane_id, claim))
 
-    async def close(self, ending: Ending) -> Ended:
-        return await self._close(ending)
+    async def close(self, request: ClosingRequest) -> Ended:
+        return await self._close(request)
 
 
 async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
@@ -64,25 +64,25 @@ async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
     # Only now: a renewal that looks before the commit would not find the turn, and give it up.
     claim.turn_id, claim.fence = opened.turn.id, opened.turn.fence
     try:
-        thought = await _think(room, opened, claim)
-        if thought is None:
+        result = await _think(room, opened, claim)
+        if result is None:
             return await _leave(room, opened, claim)
-        thought = await _remembered(room, opened, thought)
-        ended = await room.close(Ending(opened=opened, fence=opened.turn.fence, thought=thought))
+        result = await _remembered(room, opened, result)
+        ended = await room.close(ClosingRequest(opened=opened, fence=opened.turn.fence, result=result))
     except Lost:
         return "held"
     return "more" if ended == "closed" else "held"
 
 
-async def _think(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
+async def _think(room: Lanes, opened: Opened, claim: Claim) -> TurnResult | None:
     """Think, unless the turn is over already; None when it was stopped without a result."""
     turn = opened.turn
     if turn.cancel_requested_at is not None:
-        return thoughts.cancelled(turn)
+        return turn_result.cancelled(turn)
     if turn.deadline_at is not None and turn.deadline_at <= opened.now:
-        return thoughts.timed_out(turn)
+        return turn_result.timed_out(turn)
     if turn.attempts > MAX_ATTEMPTS:
-        return thoughts.interrupted(turn)
+        return turn_result.interrupted(turn)
     task = asyncio.create_task(_attempt(room, opened, claim))
     loop = asyncio.get_running_loop()
     ends = [loop.call_later(room.setup_seconds, stop_setup, claim)]
@@ -106,9 +106,9 @@ def stop_setup(claim: Claim) -> None:
         claim.stop("timeout")
 
 
-async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
+async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> TurnResult:
     try:
-        return await room.think(opened, Keeper(room.store, opened, claim, await _kept(room, opened)))
+        return await room.think(opened, StepJournal(room.store, opened, claim, await _kept(room, opened)))
     except Lost:
         claim.stop("lost")
         raise
@@ -116,9 +116,9 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> Thought:
         # Not this turn's failure: it stays open, and is taken up again when the database is back.
         raise
     except Failed as error:
-        return thoughts.failed(error, "".join(traceback.format_exception(error)))
+        return turn_result.failed(error, "".join(traceback.format_exception(error)))
     except Exception as error:  # noqa: BLE001 - the rim of a turn: the lane goes on, the record has the story
-        return thoughts.broken("".join(traceback.format_exception(error)))
+        return turn_result.broken("".join(traceback.format_exception(error)))
 
 
 async def _kept(room: Lanes, opened: Opened) -> list[Step]:
@@ -126,14 +126,14 @@ async def _kept(room: Lanes, opened: Opened) -> list[Step]:
     return await room.store.read(lambda tx: steps.kept(tx, opened.turn.id)) if opened.taken_up else []
 
 
-async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> Thought | None:
+async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> TurnResult | None:
     match claim.reason:
         case "timeout":
             early = room.setup_seconds if claim.doing == SETTING_UP else None
-            return thoughts.timed_out(opened.turn, claim.doing, at_most=early)
+            return turn_result.timed_out(opened.turn, claim.doing, at_most=early)
         case "cancel":
             turn = await room.store.read(lambda tx: turns.get_turn(tx, opened.turn.id))
-            return thoughts.cancelled(turn or opened.turn)
+            return turn_result.cancelled(turn or opened.turn)
         case _:
             return None
 
@@ -145,10 +145,10 @@ async def _leave(room: Lanes, opened: Opened, claim: Claim) -> Worked:
     return "held"
 
 
-async def _remembered(room: Lanes, opened: Opened, thought: Thought) -> Thought:
+async def _remembered(room: Lanes, opened: Opened, result: TurnResult) -> TurnResult:
     """A turn without an answer is remembered by its finished steps and the line people saw."""
-    if thought.history is not None or thought.reason == "session_deleted":
-        return thought
+    if result.history is not None or result.reason == "session_deleted":
+        return result
     kept = [kept_step(step) for step in await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))]
-    messages = broken_off(rebuild(opened.text, kept), thought.text or thoughts.EMPTY)
-    return replace(thought, history=dump(messages))
+    messages = broken_off(rebuild(opened.text, kept), result.text or turn_result.EMPTY)
+    return replace(result, history=dump(messages))

@@ -7,19 +7,18 @@ from typing import Literal
 
 from homing.agent.frames import TRIGGERED
 from homing.agent.sources import outside_source
+from homing.engine.attribution import Participants, notes_shown, participants_of
 from homing.engine.claims import Claim
-from homing.engine.occasions import about_run, prompt_text, run_prompt
-from homing.engine.prompts import Rendered
-from homing.engine.speaking import Company, company_of, notes_shown
+from homing.engine.prompts import Rendered, about_run, prompt_text, run_prompt
 from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
-from homing.store.runs import Task
+from homing.store.runs import RunSpec
 
 _KINDS: Mapping[str, Kind] = {"person": "chat", "run": "scheduled", "report": "report"}
 _PROVENANCE = "cron_turn"
@@ -37,7 +36,7 @@ class Opened:
     """As people see it; the turn's prompt is what the model gets instead."""
     notes: tuple[str, ...]
     """What was inserted into the conversation before, and this turn includes."""
-    company: Company
+    participants: Participants
     meta: Mapping[str, object]
     taken_up: bool = False
     now: datetime
@@ -59,15 +58,15 @@ class _Plan:
     head: Head
     session: Session
     agent: Agent
-    task: Task | None
+    task: RunSpec | None
     rendered: Rendered | None
     variables: Mapping[str, object]
     messages: tuple[NewMessage, ...]
     meta: Mapping[str, object]
-    company: Company
+    participants: Participants
 
 
-def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list[Found]:
+def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], instance: Instance) -> list[Found]:
     """Open the head of each lane, or take up its open turn whose claim ran out."""
     # Of several who ask for one lane at once the first gets it.
     claims = dict(reversed(wants))
@@ -81,7 +80,7 @@ def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], house: House) -> list
     heads = lanes.take_heads(tx, [lane_id for lane_id in claims if lane_id not in found])
     # A chat that came in after our look is not locked by us: the next look has it.
     heads = [_within(head, involved) for head in heads if head.inbound.session_id in involved]
-    for opened in _open(tx, heads, claims, house, now):
+    for opened in _open(tx, heads, claims, instance, now):
         found[opened.turn.lane_id] = opened
     busy = _busy(tx, [lane_id for lane_id in claims if lane_id not in found])
     return [
@@ -118,7 +117,7 @@ def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
         parent_id=session.parent_id,
         opening=opening.text,
         notes=notes,
-        company=_company(tx, session),
+        participants=_company(tx, session),
         meta=opening.meta,
         taken_up=True,
         now=now,
@@ -129,11 +128,13 @@ def _until(claim: Claim, now: datetime) -> datetime | None:
     return None if claim.seconds is None else now + timedelta(seconds=claim.seconds)
 
 
-def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: House, now: datetime) -> list[Opened]:
+def _open(
+    tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], instance: Instance, now: datetime
+) -> list[Opened]:
     if not heads:
         return []
-    plans = _plan(tx, heads, house, now)
-    seqs, marks = sessions.say(
+    plans = _plan(tx, heads, instance, now)
+    seqs, revisions = sessions.append_messages(
         tx,
         [message for plan in plans for message in plan.messages],
         # A run is a row of the bound session, also while it works in a session of its own.
@@ -143,53 +144,66 @@ def _open(tx: Tx, heads: Sequence[Head], claims: Mapping[int, Claim], house: Hou
     new_turns: list[turns.NewTurn] = []
     for plan in plans:
         last += len(plan.messages)
-        new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], house, now, seqs[last - 1]))
+        new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], instance, now, seqs[last - 1]))
     turns.open_turns(tx, new_turns)
     runs.open_runs(
         tx,
         [
             {
-                "b_id": plan.task.run_id, "b_turn": plan.turn_id, "b_seq": new.opening_seq,
-                "b_rev": marks[plan.task.session_id].rev,
-                "b_prompt_id": plan.rendered.id, "b_prompt_version": plan.rendered.version,
-                "b_prompt_sha256": plan.rendered.sha256, "b_prompt": new.prompt,
+                "b_id": plan.task.run_id,
+                "b_turn": plan.turn_id,
+                "b_seq": new.opening_seq,
+                "b_rev": revisions[plan.task.session_id].rev,
+                "b_prompt_id": plan.rendered.id,
+                "b_prompt_version": plan.rendered.version,
+                "b_prompt_sha256": plan.rendered.sha256,
+                "b_prompt": new.prompt,
                 "b_variables": dict(plan.variables),
             }
             for plan, new in zip(plans, new_turns, strict=True)
             if plan.task is not None and plan.rendered is not None
         ],
-    )  # fmt: skip
+    )
     opened = [_opened(plan, new, now) for plan, new in zip(plans, new_turns, strict=True)]
     tx.ring(*{f"user:{plan.session.user_id}" for plan in plans})
     return opened
 
 
-def _plan(tx: Tx, heads: Sequence[Head], house: House, now: datetime) -> list[_Plan]:
+def _plan(tx: Tx, heads: Sequence[Head], instance: Instance, now: datetime) -> list[_Plan]:
     agents = {agent.id: agent for agent in people.list_agents(tx)}
     chats = sessions.get_many(tx, {head.inbound.session_id for head in heads})
-    tasks = runs.tasks(tx, [head.inbound.run_id for head in heads if head.inbound.run_id])
+    tasks = runs.run_specs(tx, [head.inbound.run_id for head in heads if head.inbound.run_id])
     plans: list[_Plan] = []
     for head in heads:
         inbound = head.inbound
         session = chats[inbound.session_id]
         task = tasks.get(inbound.run_id) if inbound.run_id else None
-        company = _company(tx, session)
-        variables = about_run(task, now, company.asked_by(inbound.sender_id)) if task else {}
+        participants = _company(tx, session)
+        variables = about_run(task, now, participants.asked_by(inbound.sender_id)) if task else {}
         rendered = run_prompt(task, variables) if task else None
         turn_id = new_id("turn")
         meta = _meta(inbound, task, rendered)
         plans.append(
             _Plan(
-                turn_id=turn_id, head=head, session=session, agent=agents[session.agent_id], task=task,
-                rendered=rendered, variables=variables, meta=meta, company=company,
-                messages=(*(_note_message(note, turn_id) for note in head.notes),
-                          _opening_message(inbound, task, turn_id, meta)),
+                turn_id=turn_id,
+                head=head,
+                session=session,
+                agent=agents[session.agent_id],
+                task=task,
+                rendered=rendered,
+                variables=variables,
+                meta=meta,
+                participants=participants,
+                messages=(
+                    *(_note_message(note, turn_id) for note in head.notes),
+                    _opening_message(inbound, task, turn_id, meta),
+                ),
             )
-        )  # fmt: skip
+        )
     return plans
 
 
-def _meta(inbound: Inbound, task: Task | None, rendered: Rendered | None) -> dict[str, object]:
+def _meta(inbound: Inbound, task: RunSpec | None, rendered: Rendered | None) -> dict[str, object]:
     """Rule 25: what a scheduled opening and its closing carry; others say where they came from."""
     sender: dict[str, object] = {"sender_id": inbound.sender_id} if inbound.sender_id else {}
     if task is not None and rendered is not None:
@@ -206,31 +220,46 @@ def _meta(inbound: Inbound, task: Task | None, rendered: Rendered | None) -> dic
     return meta | sender
 
 
-def _opening_message(inbound: Inbound, task: Task | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
+def _opening_message(inbound: Inbound, task: RunSpec | None, turn_id: str, meta: Mapping[str, object]) -> NewMessage:
     text = _triggered(task) if task else inbound.text
     return NewMessage(
-        session_id=inbound.session_id, lane_id=inbound.lane_id, role="user", kind=_KINDS.get(inbound.source, "note"),
-        text=text, turn_id=turn_id, inbound_id=inbound.id, job_id=inbound.job_id, run_id=inbound.run_id, meta=meta,
-    )  # fmt: skip
+        session_id=inbound.session_id,
+        lane_id=inbound.lane_id,
+        role="user",
+        kind=_KINDS.get(inbound.source, "note"),
+        text=text,
+        turn_id=turn_id,
+        inbound_id=inbound.id,
+        job_id=inbound.job_id,
+        run_id=inbound.run_id,
+        meta=meta,
+    )
 
 
-def _triggered(task: Task) -> str:
+def _triggered(task: RunSpec) -> str:
     """Rule 25. What a system job asks of the model is nobody's message, so the chat does not show it."""
     return f"{TRIGGERED}{task.job_name}" + ("" if task.system else f"\n\n{task.message}")
 
 
 def _note_message(note: Inbound, turn_id: str) -> NewMessage:
     return NewMessage(
-        session_id=note.session_id, lane_id=note.lane_id, role="user", kind="note", text=note.text, turn_id=turn_id,
-        inbound_id=note.id, job_id=note.job_id, meta={**note.meta, "source": note.source},
-    )  # fmt: skip
+        session_id=note.session_id,
+        lane_id=note.lane_id,
+        role="user",
+        kind="note",
+        text=note.text,
+        turn_id=turn_id,
+        inbound_id=note.id,
+        job_id=note.job_id,
+        meta={**note.meta, "source": note.source},
+    )
 
 
-def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_seq: int) -> turns.NewTurn:
+def _new_turn(plan: _Plan, claim: Claim, instance: Instance, now: datetime, opening_seq: int) -> turns.NewTurn:
     task, inbound = plan.task, plan.head.inbound
-    ceiling = task.timeout_seconds if task else house.settings.turn_seconds
+    ceiling = task.timeout_seconds if task else instance.settings.turn_seconds
     *notes, opening = plan.messages
-    body = plan.rendered.text if plan.rendered else prompt_text(inbound, opening, plan.company)
+    body = plan.rendered.text if plan.rendered else prompt_text(inbound, opening, plan.participants)
     return turns.NewTurn(
         id=plan.turn_id,
         head=plan.head,
@@ -238,9 +267,9 @@ def _new_turn(plan: _Plan, claim: Claim, house: House, now: datetime, opening_se
         worker_id=claim.worker_id,
         claimed_until=_until(claim, now),
         deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
-        model=(task.model if task else None) or plan.agent.model or house.model,
+        model=(task.model if task else None) or plan.agent.model or instance.model,
         thinking=task.thinking if task else None,
-        prompt="\n\n".join([*notes_shown(notes, plan.company), body]),
+        prompt="\n\n".join([*notes_shown(notes, plan.participants), body]),
         policy=_policy(task) | _outside(plan.messages),
         opening_seq=opening_seq,
     )
@@ -252,7 +281,7 @@ def _outside(messages: Sequence[NewMessage]) -> dict[str, object]:
     return {"outside": source} if source else {}
 
 
-def _policy(task: Task | None) -> dict[str, object]:
+def _policy(task: RunSpec | None) -> dict[str, object]:
     if task is None:
         return {}
     return {
@@ -269,19 +298,50 @@ def _policy(task: Task | None) -> dict[str, object]:
 def _opened(plan: _Plan, new: turns.NewTurn, now: datetime) -> Opened:
     inbound = plan.head.inbound
     turn = Turn(
-        id=new.id, lane_id=inbound.lane_id, session_id=inbound.session_id, user_id=inbound.user_id,
-        agent_id=new.agent_id, source=inbound.source, run_id=inbound.run_id, job_id=inbound.job_id, state="running",
-        outcome=None, reason=None, worker_id=new.worker_id, claimed_until=new.claimed_until, fence=1, attempts=1,
-        deadline_at=new.deadline_at, cancel_requested_at=None, cancel_reason=None, address=inbound.address,
-        sender_id=inbound.sender_id, depth=new.depth, model=new.model, thinking=new.thinking,
-        prompt=new.prompt, policy=new.policy, error=None, opening_seq=new.opening_seq, closing_seq=None,
-        input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
-    )  # fmt: skip
+        id=new.id,
+        lane_id=inbound.lane_id,
+        session_id=inbound.session_id,
+        user_id=inbound.user_id,
+        agent_id=new.agent_id,
+        source=inbound.source,
+        run_id=inbound.run_id,
+        job_id=inbound.job_id,
+        state="running",
+        outcome=None,
+        reason=None,
+        worker_id=new.worker_id,
+        claimed_until=new.claimed_until,
+        fence=1,
+        attempts=1,
+        deadline_at=new.deadline_at,
+        cancel_requested_at=None,
+        cancel_reason=None,
+        address=inbound.address,
+        sender_id=inbound.sender_id,
+        depth=new.depth,
+        model=new.model,
+        thinking=new.thinking,
+        prompt=new.prompt,
+        policy=new.policy,
+        error=None,
+        opening_seq=new.opening_seq,
+        closing_seq=None,
+        input_tokens=0,
+        output_tokens=0,
+        opened_at=now,
+        closed_at=None,
+    )
     return Opened(
-        turn=turn, session_key=plan.session.key, parent_id=plan.session.parent_id, opening=plan.messages[-1].text,
-        notes=tuple(note.text for note in plan.head.notes), company=plan.company, meta=plan.meta, now=now,
-    )  # fmt: skip
+        turn=turn,
+        session_key=plan.session.key,
+        parent_id=plan.session.parent_id,
+        opening=plan.messages[-1].text,
+        notes=tuple(note.text for note in plan.head.notes),
+        participants=plan.participants,
+        meta=plan.meta,
+        now=now,
+    )
 
 
-def _company(tx: Tx, session: Session) -> Company:
-    return company_of(session, people.get_user(tx, session.user_id) if session.several else None)
+def _company(tx: Tx, session: Session) -> Participants:
+    return participants_of(session, people.get_user(tx, session.user_id) if session.several else None)

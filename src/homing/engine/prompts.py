@@ -6,10 +6,20 @@ What they quote is framed before it comes here (`agent/frames.py`), and names ar
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from datetime import datetime, timedelta
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo
 
 from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
+
+from homing.agent.frames import clean_name, frame, one_line
+from homing.agent.sources import hook_name
+from homing.engine.attribution import Participants, shown
+from homing.model.jobs import ON_TIME
+from homing.model.messages import NewMessage
+from homing.model.turns import Inbound
+from homing.store.runs import RunSpec
 
 SCHEDULED = """\
 {% if isolated -%}
@@ -117,3 +127,61 @@ def render(name: str, variables: Mapping[str, object]) -> Rendered:
     text = _compiled(name).render(variables)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Rendered(id=name, version=_TEMPLATES[name][0], sha256=digest, text=text)
+
+
+def about_run(spec: RunSpec, now: datetime, sender: str | None) -> dict[str, object]:
+    """What a scheduled prompt knows: job, instant, lateness, missed count, last outcome, last note (rules 24, 36)."""
+    zone = ZoneInfo(spec.tz)
+    late = spec.queued_at - spec.scheduled_for
+    return {
+        "job_id": spec.job_id,
+        "job_name": clean_name(spec.job_name),
+        "sender": sender,
+        "message": spec.message,
+        "scheduled_for": _clock(spec.scheduled_for, zone),
+        "now": _clock(now, zone),
+        "trigger": spec.trigger,
+        "late_words": _span(late) if spec.trigger == "catch_up" and late > ON_TIME else None,
+        "missed_count": spec.missed_count or 0,
+        "last_status": spec.last_status,
+        "last_run_at": _clock(spec.last_run_at, zone) if spec.last_run_at else None,
+        "last_error": one_line(spec.last_error) if spec.last_error else None,
+        "found": frame("status.line", spec.last_note, name=spec.job_name) if spec.last_note else None,
+        "found_at": _clock(spec.last_note_at, zone) if spec.last_note_at else None,
+        "isolated": spec.isolated,
+        "quiet": spec.quiet,
+    }
+
+
+@lru_cache(256)
+def _clock(instant: datetime, zone: ZoneInfo) -> str:
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S} {zone.key}"
+
+
+def _span(late: timedelta) -> str:
+    minutes = int(late.total_seconds() // 60)
+    for size, word in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            count = minutes // size
+            return f"{count} {word}{'' if count == 1 else 's'}"
+    return "a moment"
+
+
+def run_prompt(spec: RunSpec, variables: dict[str, object]) -> Rendered:
+    return render("cron.heartbeat" if spec.system else "cron.agent_turn.reminder", variables)
+
+
+def prompt_text(inbound: Inbound, opening: NewMessage, participants: Participants) -> str:
+    """Write what a turn without a run is about, as its model sees it."""
+    _, content = shown(opening, participants)
+    job = {"job_id": inbound.job_id, "job_name": clean_name(str(opening.meta.get("cron_job_name") or ""))}
+    match inbound.source:
+        case "report" if inbound.job_id:
+            count = inbound.meta.get("count", 1)
+            return render("cron.report.continuation", job | {"count": count, "content": content}).text
+        case "system" if inbound.job_id:
+            return render("cron.event", job | {"content": content}).text
+        case "hook":
+            return render("hook.call", {"name": hook_name(opening), "content": content}).text
+        case _:
+            return content

@@ -45,7 +45,7 @@ class Runner:
 
     def __init__(self, room: Lanes, clock: Clock, worker_id: str) -> None:
         self.worker_id = worker_id
-        settings = room.house.settings
+        settings = room.instance.settings
         self._room = room
         self._clock = clock
         self._slots = {"people": settings.slots, "machines": settings.max_concurrent_runs}

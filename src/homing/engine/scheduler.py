@@ -10,7 +10,7 @@ from functools import partial
 
 import structlog
 
-from homing.engine.clocks import plan_again
+from homing.engine.clock_leaps import plan_again
 from homing.engine.heartbeat import Decided, hold_heartbeats
 from homing.model.clock import BACK, LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
@@ -18,11 +18,11 @@ from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import COUNTED, run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
-from homing.operations.desk import House, lane_of, unified_lanes
+from homing.operations.context import Instance, lane_of, unified_lanes
 from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.notes import give_note
-from homing.store import Store, Tx, jobs, runs, sessions, upkeep
+from homing.store import Store, Tx, jobs, maintenance, runs, sessions
 from homing.store.runs import NewRun
 
 log = structlog.get_logger(__name__)
@@ -38,15 +38,15 @@ HOLD_SECONDS = 300.0
 _LOOK_AGAIN = timedelta(minutes=1)
 
 
-def tick(tx: Tx, house: House, *, limit: int = BATCH, after: datetime | None = None) -> int:
+def tick(tx: Tx, instance: Instance, *, limit: int = BATCH, after: datetime | None = None) -> int:
     """Turn due jobs (those due after an instant) into queued runs; say how many jobs were due."""
     due = jobs.take_due(tx, tx.now(), limit, after=after)
     if due:
-        _fire_due(tx, due, house)
+        _fire_due(tx, due, instance)
     return len(due)
 
 
-def _fire_due(tx: Tx, due: Sequence[DueJob], house: House) -> None:
+def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
     now = tx.now()
     active = runs.active_jobs(tx, [job.id for job in due])
     decided: list[Decided] = []
@@ -58,27 +58,27 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], house: House) -> None:
             decided.append(Decided(job=job, verdict=decide(job, now, active=job.id in active)))
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             bad.append((job, error))
-    decided = hold_heartbeats(tx, decided, house)
-    give_heartbeats(tx, [one.job for one in decided], house.settings)
+    decided = hold_heartbeats(tx, decided, instance)
+    give_heartbeats(tx, [one.job for one in decided], instance.settings)
     firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
     skipping = [one for one in decided if one.verdict.skips]
-    if house.settings.unified_session:
+    if instance.settings.unified_session:
         # Also for notes about jobs that do not fire: a shared lane is made before any session is locked.
         unified_lanes(tx, {job.user_id: job.agent_id for job in due})
     fired = fire(
         tx,
         firings,
-        unified=house.settings.unified_session,
-        beating=house.settings.heartbeat_minutes > 0,
+        unified=instance.settings.unified_session,
+        beating=instance.settings.heartbeat_minutes > 0,
         also={job.session_id for job in due},
     )
     _skip(tx, skipping, fired)
     jobs.advance(tx, [_move(one, fired) for one in decided])
     for one in decided:
         if one.verdict.next_run_at is None and not _ran(one, fired):
-            _run_out(tx, one, house)
+            _run_out(tx, one, instance)
     for job, error in bad:
-        _schedule_error(tx, job, error, house)
+        _schedule_error(tx, job, error, instance)
     tx.ring("jobs")
 
 
@@ -150,7 +150,7 @@ def _skipped_run(one: Decided, stretch: Stretch, rev: int) -> NewRun:
     )
 
 
-def _run_out(tx: Tx, one: Decided, house: House) -> None:
+def _run_out(tx: Tx, one: Decided, instance: Instance) -> None:
     """Nothing runs and nothing follows: the job is done, and a one-shot that nobody saw fire says so."""
     missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.verdict.skips)
     if missed:
@@ -161,30 +161,48 @@ def _run_out(tx: Tx, one: Decided, house: House) -> None:
         home = sessions.get(tx, one.job.session_id)
         assert job is not None
         give_note(
-            tx, home=home, lane_id=lane_of(tx, home, unified=house.settings.unified_session), job=job, run_id=None,
+            tx,
+            home=home,
+            lane_id=lane_of(tx, home, unified=instance.settings.unified_session),
+            job=job,
+            run_id=None,
             text=f'The automation "{job.name}" was missed: it was due while Homing was not running.',
-        )  # fmt: skip
+        )
         return
     jobs.retire(tx, [one.job.id], reason="It has no further time to run.")
 
 
-def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None:
+def _schedule_error(tx: Tx, job: DueJob, error: Exception, instance: Instance) -> None:
     """Rule 20: record it on this job alone; after three in a row it is paused with a reason and a note."""
     sessions.lock(tx, [job.session_id])
     home = sessions.get(tx, job.session_id)
-    rev = sessions.mark(tx, {home.id: 0})[home.id].rev
+    rev = sessions.bump_rev(tx, {home.id: 0})[home.id].rev
     line = _cannot_compute(error)
     run = NewRun(
-        id=run_id(job.id, job.next_run_at, "timer"), job_id=job.id, session_id=home.id, lane_id=home.id,
-        user_id=job.user_id, trigger="timer", scheduled_for=job.next_run_at, state="error", reason="schedule",
-        revision=job.revision, rev=rev, error=repr(error),
-    )  # fmt: skip
+        id=run_id(job.id, job.next_run_at, "timer"),
+        job_id=job.id,
+        session_id=home.id,
+        lane_id=home.id,
+        user_id=job.user_id,
+        trigger="timer",
+        scheduled_for=job.next_run_at,
+        state="error",
+        reason="schedule",
+        revision=job.revision,
+        rev=rev,
+        error=repr(error),
+    )
     runs.add_runs(tx, [run])
     errors = job.schedule_errors + 1
     values: dict[str, object] = {
-        "schedule_errors": errors, "last_run_id": run.id, "last_run_at": tx.now(), "last_status": "error",
-        "last_error": line, "rev": rev, "next_run_at": tx.now() + _LOOK_AGAIN,
-    }  # fmt: skip
+        "schedule_errors": errors,
+        "last_run_id": run.id,
+        "last_run_at": tx.now(),
+        "last_status": "error",
+        "last_error": line,
+        "rev": rev,
+        "next_run_at": tx.now() + _LOOK_AGAIN,
+    }
     if errors >= MAX_SCHEDULE_ERRORS:
         values |= {"enabled": False, "disabled_by": "engine", "disabled_reason": line, "next_run_at": None}
     jobs.engine_write(tx, job.id, values)
@@ -192,9 +210,13 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, house: House) -> None
         bad = jobs.get(tx, job.id)
         assert bad is not None
         give_note(
-            tx, home=home, lane_id=lane_of(tx, home, unified=house.settings.unified_session), job=bad, run_id=run.id,
+            tx,
+            home=home,
+            lane_id=lane_of(tx, home, unified=instance.settings.unified_session),
+            job=bad,
+            run_id=run.id,
             text=f'I paused the automation "{bad.name}". {line}',
-        )  # fmt: skip
+        )
 
 
 def _cannot_compute(error: Exception) -> str:
@@ -207,7 +229,7 @@ def wake_paused(tx: Tx, *, limit: int = BATCH, after: datetime | None = None) ->
     waking = jobs.take_waking(tx, now, limit, after=after)
     sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
-        rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
+        rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
         values: dict[str, object] = {"disabled_until": None, "rev": rev}
         try:
             upcoming = job.timing.next_due(max(now, runs.left_out_until(tx, job.id) or now))
@@ -246,10 +268,10 @@ class _Held:
 class Scheduler:
     """Ticks when something is due."""
 
-    def __init__(self, store: Store, house: House, clock: Clock) -> None:
+    def __init__(self, store: Store, instance: Instance, clock: Clock) -> None:
         self.next_wake_at: datetime | None = None
         self._store = store
-        self._house = house
+        self._instance = instance
         self._clock = clock
         self._limit = FIRST_BATCH
         self._moved = 0
@@ -305,7 +327,7 @@ class Scheduler:
         if _is_leap(self._leap):
             return self._leap
         self._leap = timedelta(0)
-        return tick(tx, self._house, limit=limit, after=self._held_until())
+        return tick(tx, self._instance, limit=limit, after=self._held_until())
 
     def _held_until(self) -> datetime | None:
         """Tell up to which instant what is due waits for the clock to prove right."""
@@ -315,7 +337,7 @@ class Scheduler:
 
     async def _begin(self) -> None:
         """At the start: a clock that is behind what the database knows was set back meanwhile."""
-        newest, now = await self._store.read(lambda tx: (upkeep.newest_stamp(tx), tx.now()))
+        newest, now = await self._store.read(lambda tx: (maintenance.newest_stamp(tx), tx.now()))
         if newest is not None and newest - now > BACK:
             await self._leapt(now - newest)
 
@@ -335,9 +357,9 @@ class Scheduler:
         for job in jobs.take_due(tx, tx.now(), 1, after=self._held_until()):
             try:
                 with tx.attempt():
-                    _fire_due(tx, [job], self._house)
+                    _fire_due(tx, [job], self._instance)
             except Exception as error:  # noqa: BLE001 - whatever it was, it is this job's
-                _schedule_error(tx, job, error, self._house)
+                _schedule_error(tx, job, error, self._instance)
 
     async def run(self) -> None:
         """Tick for ever: at the next due instant, when jobs change, and at least every minute."""

@@ -10,8 +10,8 @@ import structlog
 from homing.engine.scheduler import Scheduler
 from homing.model.clock import LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
-from homing.operations.desk import House
-from homing.store import Store, Tx, schema, upkeep
+from homing.operations.context import Instance
+from homing.store import Store, Tx, maintenance, schema
 
 log = structlog.get_logger(__name__)
 
@@ -40,10 +40,10 @@ class Sweeper:
     """Beats and prunes."""
 
     def __init__(
-        self, store: Store, house: House, clock: Clock, worker_id: str, name: str, scheduler: Scheduler | None
+        self, store: Store, instance: Instance, clock: Clock, worker_id: str, name: str, scheduler: Scheduler | None
     ) -> None:
         self._store = store
-        self._house = house
+        self._instance = instance
         self._worker_id = worker_id
         self._name = name
         self._scheduler = scheduler
@@ -60,7 +60,7 @@ class Sweeper:
     def _beat(self, tx: Tx) -> None:
         self._look_at_clock(tx)
         scheduler = self._scheduler
-        upkeep.beat(
+        maintenance.beat(
             tx,
             self._worker_id,
             name=self._name,
@@ -74,7 +74,7 @@ class Sweeper:
         now, monotonic = tx.now(), self._clock.monotonic()
         leap = self._watch.leapt(now, monotonic)
         if self._prunes_from is None:
-            newest = upkeep.newest_stamp(tx)
+            newest = maintenance.newest_stamp(tx)
             leap = now - newest if newest is not None and now - newest > FAR else timedelta(0)
             self._prunes_from = monotonic
         if leap > LEAP:
@@ -84,8 +84,8 @@ class Sweeper:
         """Drop one batch of what is too old; say whether there may be more, now or later."""
         if self._prunes_from is not None and self._clock.monotonic() < self._prunes_from:
             return True
-        keep = timedelta(days=self._house.settings.keep_runs_days)
-        gone = await self._store.write(lambda tx: upkeep.prune(tx, keep_runs=keep))
+        keep = timedelta(days=self._instance.settings.keep_runs_days)
+        gone = await self._store.write(lambda tx: maintenance.prune(tx, keep_runs=keep))
         if gone:
             log.info("pruned", action="prune", runs=gone)
         return gone > 0
@@ -106,4 +106,4 @@ class Sweeper:
     async def leave(self) -> None:
         """Say goodbye at a graceful stop, if there is a database to say it to."""
         with contextlib.suppress(NotReady):
-            await self._store.write(lambda tx: upkeep.leave(tx, self._worker_id))
+            await self._store.write(lambda tx: maintenance.leave(tx, self._worker_id))

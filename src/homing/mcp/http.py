@@ -8,12 +8,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from homing.mcp.doorway import make_server
-from homing.mcp.here import Closed, Here
+from homing.mcp.backend import make_server
+from homing.mcp.local import Closed, LocalBackend
 from homing.model.bounds import check_structure
 from homing.model.errors import Malformed
 from homing.model.people import Caller
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store
 
 Read = Callable[[Request], Awaitable[bytes]]
@@ -22,16 +22,16 @@ Admit = Callable[[Request], Awaitable[Caller]]
 """Find out who asks, and that they may; else a refusal."""
 
 
-def make_mcp_app(*, store: Store, house: House, admit: Admit, read: Read, closed: Closed) -> ASGIApp:
+def make_mcp_app(*, store: Store, instance: Instance, admit: Admit, read: Read, closed: Closed) -> ASGIApp:
     """Make what stands at /mcp; it needs no lifespan. The app around it checks the Host and answers what is refused."""
-    return _SideDoor(store, house, admit, read, closed)
+    return _SideDoor(store, instance, admit, read, closed)
 
 
 class _SideDoor:
     # An object, because a router takes a function for something that returns its response.
-    def __init__(self, store: Store, house: House, admit: Admit, read: Read, closed: Closed) -> None:
+    def __init__(self, store: Store, instance: Instance, admit: Admit, read: Read, closed: Closed) -> None:
         self._store = store
-        self._house = house
+        self._instance = instance
         self._admit = admit
         self._read = read
         self._closed = closed
@@ -45,10 +45,12 @@ class _SideDoor:
         body = await self._read(request)
         # The library reads and copies whatever it is given, on the event loop; arguments are counted when it is done.
         check_structure(body)
-        here = Here(store=self._store, house=self._house, caller=caller, every=_wants_all(request), closed=self._closed)
+        here = LocalBackend(
+            store=self._store, instance=self._instance, caller=caller, every=_wants_all(request), closed=self._closed
+        )
         # A manager of one request: what it would keep between requests is exactly what we do not want kept.
         manager = StreamableHTTPSessionManager(
-            app=make_server(here, self._house.version),
+            app=make_server(here, self._instance.version),
             stateless=True,
             json_response=True,
             max_request_body_size=len(body) + 1,

@@ -11,7 +11,7 @@ NOT_READY = "Homing cannot serve right now. Try again in a moment; its log, or `
 """Why, and where the database is, is for the log: a model may tell it to anybody."""
 
 
-def said(text: str) -> CallToolResult:
+def text_result(text: str) -> CallToolResult:
     """Answer in plain words."""
     return CallToolResult(content=[TextContent(text=text)])
 

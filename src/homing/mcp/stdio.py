@@ -10,15 +10,15 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, Tool
 
-from homing.mcp.doorway import Doorway, make_server
+from homing.mcp.backend import Backend, make_server
+from homing.mcp.remote import TIMEOUT, Address, RemoteBackend
 from homing.mcp.results import NOT_READY, beside, failed
-from homing.mcp.there import TIMEOUT, Address, There
 from homing.model.clock import NOTHING_FIRES
 from homing.model.errors import NotReady, Refused
 
 
 async def serve(
-    *, version: str, every: bool, find: Callable[[], Address | None], open_here: Callable[[], Doorway]
+    *, version: str, every: bool, find: Callable[[], Address | None], open_here: Callable[[], Backend]
 ) -> None:
     """Serve until stdin ends. `find` tells the running server; where there is none, `open_here` opens the database.
 
@@ -40,13 +40,13 @@ class _Nearest:
         http: httpx2.AsyncClient,
         every: bool,
         find: Callable[[], Address | None],
-        open_here: Callable[[], Doorway],
+        open_here: Callable[[], Backend],
     ) -> None:
         self._http = http
         self._every = every
         self._find = find
         self._open_here = open_here
-        self._here: Doorway | None = None
+        self._here: Backend | None = None
         self._opening = asyncio.Lock()
 
     async def tools(self) -> list[Tool]:
@@ -69,11 +69,11 @@ class _Nearest:
             return failed("not_ready", NOT_READY)
         return beside(await here.call(name, arguments), NOTHING_FIRES)
 
-    def _there(self) -> There | None:
+    def _there(self) -> RemoteBackend | None:
         address = self._find()
-        return There(http=self._http, address=address, every=self._every) if address else None
+        return RemoteBackend(http=self._http, address=address, every=self._every) if address else None
 
-    async def _local(self) -> Doorway:
+    async def _local(self) -> Backend:
         async with self._opening:
             if self._here is None:
                 self._here = await asyncio.to_thread(self._open_here)

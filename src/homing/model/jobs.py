@@ -167,7 +167,6 @@ class Verdict:
     retry: int = 0
     skips: tuple[Stretch, ...] = ()
     next_run_at: datetime | None
-    keeps_retry: bool = False
 
     @property
     def missed(self) -> int:
@@ -179,7 +178,7 @@ def decide(job: DueJob, now: datetime, *, active: bool) -> Verdict:
     timing = job.timing
     if timing.retry and timing.retry_of:
         if active:
-            return Verdict(scheduled_for=None, next_run_at=now + _SOON, keeps_retry=True)
+            return Verdict(scheduled_for=None, next_run_at=now + _SOON)
         return Verdict(scheduled_for=timing.retry_of, trigger="retry", retry=timing.retry, next_run_at=None)
 
     first = job.next_run_at

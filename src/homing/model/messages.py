@@ -12,15 +12,6 @@ BACKOFF_SECONDS = (1, 5, 30, 300)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
-    """A change of a job that a turn made, shown with its closing."""
-
-    job_id: str
-    change: Literal["added", "updated", "removed", "enabled", "disabled", "skipped"]
-    revision: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Message:
     """One entry of a session's visible history."""
 

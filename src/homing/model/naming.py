@@ -12,12 +12,12 @@ T = TypeVar("T")
 _WORD = re.compile(r"\w+")
 
 
-def fitting(said: str, things: Iterable[T], spelled: Callable[[T], tuple[str, str]], *, prefix: str = "") -> list[T]:
+def fitting(given: str, things: Iterable[T], spelled: Callable[[T], tuple[str, str]], *, prefix: str = "") -> list[T]:
     """Give the things that fit best: the same id, name, beginning of an id, all words in the name, a part of it.
 
     `spelled` tells a thing's id and name; `prefix` is what every id begins with and nobody has to type.
     """
-    wanted = said.strip()
+    wanted = given.strip()
     name = wanted.casefold()
     if not wanted:
         return []
@@ -31,9 +31,9 @@ def fitting(said: str, things: Iterable[T], spelled: Callable[[T], tuple[str, st
     return by_id or by_name or begun or by_words or within
 
 
-def longest_word(said: str) -> str:
+def longest_word(given: str) -> str:
     """Give the word to search by, where a store can look for one text only."""
-    return max(_WORD.findall(said), key=len, default=said.strip())
+    return max(_WORD.findall(given), key=len, default=given.strip())
 
 
 def _words(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from homing.model.errors import NotFound
 from homing.model.jobs import Job
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.job_changes import change_held, disable_held
 from homing.operations.jobs import page_of_jobs
 from homing.operations.shapes.base import Page
@@ -12,9 +12,9 @@ from homing.store import jobs, people
 from homing.store.job_lists import JobFilter
 
 
-def admin_list_jobs(desk: Desk, ask: AdminListJobs) -> Page[JobShape]:
+def admin_list_jobs(ctx: Context, ask: AdminListJobs) -> Page[JobShape]:
     """List everybody's jobs, or one user's; system jobs too. A session_key alone means every user's of that key."""
-    desk.admin()
+    ctx.admin()
     wanted = JobFilter(
         user_id=ask.user_id,
         session_key=ask.session_key,
@@ -23,34 +23,34 @@ def admin_list_jobs(desk: Desk, ask: AdminListJobs) -> Page[JobShape]:
         q=ask.q,
         system=True,
     )
-    return page_of_jobs(desk, wanted, sort=ask.sort, cursor=ask.cursor, limit=ask.limit, recent=None)
+    return page_of_jobs(ctx, wanted, sort=ask.sort, cursor=ask.cursor, limit=ask.limit, recent=None)
 
 
-def admin_update_job(desk: Desk, ask: UpdateJob) -> JobShape:
+def admin_update_job(ctx: Context, ask: UpdateJob) -> JobShape:
     """Change anybody's job."""
-    job = _hold(desk, ask.job_id)
-    shape = change_held(desk, job, ask)
-    _audit(desk, "update_job", job, sorted(ask.model_fields_set - {"job_id"}))
+    job = _hold(ctx, ask.job_id)
+    shape = change_held(ctx, job, ask)
+    _audit(ctx, "update_job", job, sorted(ask.model_fields_set - {"job_id"}))
     return shape
 
 
-def admin_disable_job(desk: Desk, ask: DisableJob) -> JobShape:
+def admin_disable_job(ctx: Context, ask: DisableJob) -> JobShape:
     """Pause anybody's job."""
-    job = _hold(desk, ask.job_id)
-    shape = disable_held(desk, job, ask.reason or "An admin paused it.", ask.until)
-    _audit(desk, "disable_job", job, [])
+    job = _hold(ctx, ask.job_id)
+    shape = disable_held(ctx, job, ask.reason or "An admin paused it.", ask.until)
+    _audit(ctx, "disable_job", job, [])
     return shape
 
 
-def _hold(desk: Desk, job_id: str) -> Job:
-    desk.admin()
-    jobs.lock(desk.tx, [job_id])
-    job = jobs.get(desk.tx, job_id)
+def _hold(ctx: Context, job_id: str) -> Job:
+    ctx.admin()
+    jobs.lock(ctx.tx, [job_id])
+    job = jobs.get(ctx.tx, job_id)
     if job is None or job.removed_at is not None:
         raise NotFound(f"There is no automation {job_id}.")
     return job
 
 
-def _audit(desk: Desk, action: str, job: Job, fields: list[str]) -> None:
+def _audit(ctx: Context, action: str, job: Job, fields: list[str]) -> None:
     detail = {"owner": job.user_id, "name": job.name, "fields": fields}
-    people.audit(desk.tx, user_id=desk.caller.user_id, action=action, object_id=job.id, detail=detail)
+    people.audit(ctx.tx, user_id=ctx.caller.user_id, action=action, object_id=job.id, detail=detail)

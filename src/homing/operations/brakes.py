@@ -19,7 +19,7 @@ from homing.model.jobs import Job, Timing
 from homing.model.people import ActingTurn
 from homing.model.schedules import check
 from homing.model.sessions import Session
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.notes import give_note
 from homing.store import Tx, jobs, lanes, sessions
 from homing.store.lanes import Cause
@@ -49,54 +49,60 @@ def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | Non
     """Disable a locked job that asked for more turns than its conversation takes of one, and say so once."""
     if not job.enabled or job.next_run_at is None:
         return
-    rev = sessions.mark(tx, {home.id: 0})[home.id].rev
+    rev = sessions.bump_rev(tx, {home.id: 0})[home.id].rev
     jobs.engine_write(
         tx,
         job.id,
         {
-            "enabled": False, "disabled_by": "engine", "disabled_reason": LOOP, "disabled_until": None,
-            "next_run_at": None, "retry": 0, "retry_of": None, "rev": rev,
+            "enabled": False,
+            "disabled_by": "engine",
+            "disabled_reason": LOOP,
+            "disabled_until": None,
+            "next_run_at": None,
+            "retry": 0,
+            "retry_of": None,
+            "rev": rev,
         },
-    )  # fmt: skip
+    )
     words = f'I paused the automation "{job.name}". {disabled_words(LOOP)} Enable it to go on.'
     give_note(tx, home=home, lane_id=lane_id, job=job, run_id=run_id, text=words)
 
 
-def check_may_run(desk: Desk) -> None:
+def check_may_run(ctx: Context) -> None:
     """Refuse to run a job from a turn that no person opened."""
-    if is_unattended(desk):
+    if is_unattended(ctx):
         raise Forbidden(
             "A turn that no person opened cannot run an automation: it runs by itself at its next time. To look again"
             " sooner, give your own another time with update."
         )
 
 
-def check_may_enable(desk: Desk, job: Job) -> None:
+def check_may_enable(ctx: Context, job: Job) -> None:
     """Refuse to enable a job that the engine disabled from a turn that no person opened."""
-    if job.disabled_by == "engine" and is_unattended(desk):
+    if job.disabled_by == "engine" and is_unattended(ctx):
         raise Forbidden(
             "Homing paused this automation, and this is a turn that no person opened: a person has to enable it. Tell"
             " the user why it is paused."
         )
 
 
-def is_unattended(desk: Desk) -> bool:
+def is_unattended(ctx: Context) -> bool:
     """Say whether the caller is a turn that no person opened."""
-    return _unattended(desk) is not None
+    return _unattended(ctx) is not None
 
 
-def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before: Job | None = None) -> None:
+def check_pace(ctx: Context, timing: Timing, upcoming: datetime | None, *, before: Job | None = None) -> None:
     """Refuse a time nearer than five minutes, or repeated more often, from a turn that no person opened.
 
     `before` is the job as it was, unless the change enables it: one that only removes instants is always allowed.
     """
-    turn = _unattended(desk)
+    turn = _unattended(ctx)
     if turn is None or upcoming is None or (before is not None and _only_less(before, timing)):
         return
     least = NEAREST_SCHEDULING if turn.may_schedule else NEAREST
     minutes = least // timedelta(minutes=1)
     words = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    if upcoming - desk.now < least - _A_SECOND:
+    if upcoming - ctx.now < least - _A_SECOND:
         raise Invalid(
             f"In a turn that no person opened the next time must be at least {words} away. Give a later one, for"
             f" example 'in {words}'.",
@@ -106,7 +112,7 @@ def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before:
     try:
         check(
             timing.schedule,
-            now=desk.now,
+            now=ctx.now,
             min_interval_seconds=least.total_seconds(),
             starts_at=timing.starts_at,
             ends_at=timing.ends_at,
@@ -117,8 +123,8 @@ def check_pace(desk: Desk, timing: Timing, upcoming: datetime | None, *, before:
         ) from refused
 
 
-def _unattended(desk: Desk) -> ActingTurn | None:
-    turn = desk.caller.turn
+def _unattended(ctx: Context) -> ActingTurn | None:
+    turn = ctx.caller.turn
     return None if turn is None or turn.source == "person" else turn
 
 

@@ -9,9 +9,9 @@ from homing.model.errors import Invalid
 from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, THINKING_LEVELS, Job, Timing
 from homing.model.schedules import At, Cron, Every, Schedule, check, check_zone, read_schedule
 from homing.model.schedules.instants import every_nth
-from homing.model.schedules.points import whole_ms
+from homing.model.schedules.times import whole_ms
 from homing.model.schedules.zones import instant_of, wall_of, zone
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.instants import read_future, read_instant
 from homing.operations.shapes.job_asks import JobFields
 from homing.store.rows import schedule_columns
@@ -57,25 +57,45 @@ def columns_of(job: Job) -> dict[str, Any]:
     """Spread a job over the columns that people may change."""
     timing, payload = job.timing, job.payload
     return {
-        "name": job.name, "description": job.description, "sender_id": job.sender_id,
-        **schedule_columns(timing.schedule), "starts_at": timing.starts_at, "ends_at": timing.ends_at,
-        "max_runs": timing.max_runs, "payload_kind": payload.kind, "message": payload.message, "model": payload.model,
-        "thinking": payload.thinking, "timeout_seconds": payload.timeout_seconds, "context": payload.context,
-        "isolated": job.isolated, "write_back": job.write_back, "continues": job.continues, "wake": job.wake,
-        "catch_up": timing.catch_up, "catch_up_window_seconds": timing.catch_up_window_seconds, "quiet": job.quiet,
-        "delete_after_run": job.delete_after_run, "may_schedule": job.may_schedule, "dedupe_key": job.dedupe_key,
-        "enabled": job.enabled, "disabled_by": job.disabled_by, "disabled_reason": job.disabled_reason,
-        "disabled_until": job.disabled_until, "next_run_at": job.next_run_at, "retry": timing.retry,
+        "name": job.name,
+        "description": job.description,
+        "sender_id": job.sender_id,
+        **schedule_columns(timing.schedule),
+        "starts_at": timing.starts_at,
+        "ends_at": timing.ends_at,
+        "max_runs": timing.max_runs,
+        "payload_kind": payload.kind,
+        "message": payload.message,
+        "model": payload.model,
+        "thinking": payload.thinking,
+        "timeout_seconds": payload.timeout_seconds,
+        "context": payload.context,
+        "isolated": job.isolated,
+        "write_back": job.write_back,
+        "continues": job.continues,
+        "wake": job.wake,
+        "catch_up": timing.catch_up,
+        "catch_up_window_seconds": timing.catch_up_window_seconds,
+        "quiet": job.quiet,
+        "delete_after_run": job.delete_after_run,
+        "may_schedule": job.may_schedule,
+        "dedupe_key": job.dedupe_key,
+        "enabled": job.enabled,
+        "disabled_by": job.disabled_by,
+        "disabled_reason": job.disabled_reason,
+        "disabled_until": job.disabled_until,
+        "next_run_at": job.next_run_at,
+        "retry": timing.retry,
         "retry_of": timing.retry_of,
-    }  # fmt: skip
+    }
 
 
-def frozen(columns: Mapping[str, Any]) -> dict[str, Any]:
+def to_json(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Make columns fit for JSON."""
     return {k: v.isoformat() if isinstance(v, datetime) else v for k, v in columns.items()}
 
 
-def thawed(columns: Mapping[str, Any]) -> dict[str, Any]:
+def from_json(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Read columns back from JSON."""
     return {k: datetime.fromisoformat(v) if k in _INSTANTS and v is not None else v for k, v in columns.items()}
 
@@ -142,23 +162,23 @@ def check_pairing(columns: Mapping[str, Any]) -> None:
         )
 
 
-def read_times(desk: Desk, ask: JobFields, *, zone: str, before: Job | None) -> When | None:
+def read_times(ctx: Context, ask: JobFields, *, zone: str, before: Job | None) -> When | None:
     """Read when a job fires; None when an update says nothing about it. What may not be is refused."""
-    now = desk.now
+    now = ctx.now
     tz = check_zone(ask.timezone) if ask.timezone else zone
     raw = _raw(ask, adding=before is None)
     bounds = ask.gave("starts_at") or ask.gave("ends_at")
     if raw is None and not ask.gave("timezone") and not bounds:
         return None
-    when = _read_schedule(desk, raw, ask, tz, before)
-    when = _bounded(desk, when, ask, before=before, fresh=raw is not None)
+    when = _read_schedule(ctx, raw, ask, tz, before)
+    when = _bounded(ctx, when, ask, before=before, fresh=raw is not None)
     if isinstance(when.schedule, Cron) and when.starts_at and ask.gave("starts_at") and not _anchored(raw):
         when = replace(when, schedule=every_nth(when.schedule, when.schedule.interval, now=now, anchor=when.starts_at))
     if raw is not None or not isinstance(when.schedule, At):
         check(
             when.schedule,
             now=now,
-            min_interval_seconds=desk.settings.min_interval_seconds,
+            min_interval_seconds=ctx.settings.min_interval_seconds,
             starts_at=when.starts_at,
             ends_at=when.ends_at,
         )
@@ -181,7 +201,7 @@ def _raw(ask: JobFields, *, adding: bool) -> Mapping[str, object] | str | None:
 
 
 def _read_schedule(
-    desk: Desk, raw: Mapping[str, object] | str | None, ask: JobFields, tz: str, before: Job | None
+    ctx: Context, raw: Mapping[str, object] | str | None, ask: JobFields, tz: str, before: Job | None
 ) -> When:
     if raw is None:
         assert before is not None
@@ -189,7 +209,7 @@ def _read_schedule(
         # Only the zone was named, or null for the session's: the same schedule on another clock.
         schedule = _in_zone(timing.schedule, tz) if ask.gave("timezone") else timing.schedule
         return When(schedule=schedule, starts_at=timing.starts_at, ends_at=timing.ends_at)
-    reading = read_schedule(raw, now=desk.now, zone=tz, hours=desk.settings.named_hours)
+    reading = read_schedule(raw, now=ctx.now, zone=tz, hours=ctx.settings.named_hours)
     schedule = reading.schedule
     if before is not None and reading.starts_at is None and not _anchored(raw):
         schedule = _same_phase(schedule, before.timing.schedule)
@@ -219,9 +239,9 @@ def _same_phase(schedule: Schedule, before: Schedule) -> Schedule:
             return schedule
 
 
-def _bounded(desk: Desk, when: When, ask: JobFields, *, before: Job | None, fresh: bool) -> When:
+def _bounded(ctx: Context, when: When, ask: JobFields, *, before: Job | None, fresh: bool) -> When:
     tz = when.schedule.tz
-    read: Mapping[str, Any] = {"now": desk.now, "tz": tz, "hours": desk.settings.named_hours}
+    read: Mapping[str, Any] = {"now": ctx.now, "tz": tz, "hours": ctx.settings.named_hours}
     starts_at, ends_at = when.starts_at, when.ends_at
     if before is not None and fresh:
         # The schedule is replaced; bounds that were set beside it stay.
@@ -238,9 +258,9 @@ def time_columns(when: When) -> dict[str, Any]:
     return {**schedule_columns(when.schedule), "starts_at": when.starts_at, "ends_at": when.ends_at}
 
 
-def next_from_now(desk: Desk, timing: Timing) -> datetime | None:
+def next_from_now(ctx: Context, timing: Timing) -> datetime | None:
     """Find the next instant of a definition written now. Anchors count whole milliseconds, and now is never next."""
-    return timing.next_due(whole_ms(desk.now))
+    return timing.next_due(whole_ms(ctx.now))
 
 
 def timing_of(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Timing:

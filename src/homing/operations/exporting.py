@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from homing.operations.desk import Desk
-from homing.operations.foreign import FORMAT
+from homing.operations.context import Context
+from homing.operations.import_formats import FORMAT
 from homing.operations.jobs import list_jobs
 from homing.operations.messages import list_messages
 from homing.operations.sessions import list_sessions
@@ -17,53 +17,53 @@ from homing.store import sessions
 _PAGE = 200
 
 
-def export_jobs(desk: Desk, *, history: bool = False) -> dict[str, Any]:
+def export_jobs(ctx: Context, *, history: bool = False) -> dict[str, Any]:
     """Put together all jobs of the caller; with `history`, also their conversations."""
-    jobs = list(_jobs(desk))
-    file: dict[str, Any] = {"format": FORMAT, "version": 1, "exported_at": utc(desk.now), "jobs": jobs}
+    jobs = list(_jobs(ctx))
+    file: dict[str, Any] = {"format": FORMAT, "version": 1, "exported_at": utc(ctx.now), "jobs": jobs}
     if history:
-        file["sessions"] = list(_sessions(desk))
+        file["sessions"] = list(_sessions(ctx))
     return file
 
 
-def _jobs(desk: Desk) -> Iterator[dict[str, Any]]:
+def _jobs(ctx: Context) -> Iterator[dict[str, Any]]:
     cursor: str | None = None
     while True:
-        page = list_jobs(desk, ListJobs(limit=_PAGE, sort="name", cursor=cursor, all=True))
+        page = list_jobs(ctx, ListJobs(limit=_PAGE, sort="name", cursor=cursor, all=True))
         for job in page.items:
             if job.kind != "system":
-                yield job.plain() | {"addresses": _addresses(desk, job.session_key)}
+                yield job.plain() | {"addresses": _addresses(ctx, job.session_key)}
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
-def _addresses(desk: Desk, key: str) -> list[str]:
-    session_id = desk.session(key).id
-    return sessions.addresses(desk.tx, [session_id])[session_id]
+def _addresses(ctx: Context, key: str) -> list[str]:
+    session_id = ctx.session(key).id
+    return sessions.addresses(ctx.tx, [session_id])[session_id]
 
 
-def _sessions(desk: Desk) -> Iterator[dict[str, Any]]:
+def _sessions(ctx: Context) -> Iterator[dict[str, Any]]:
     cursor: str | None = None
     while True:
-        page = list_sessions(desk, ListSessions(limit=_PAGE, cursor=cursor))
+        page = list_sessions(ctx, ListSessions(limit=_PAGE, cursor=cursor))
         for session in page.items:
             yield {
                 "key": session.key,
                 "title": session.title,
                 "timezone": session.timezone,
                 "created_at": session.created_at,
-                "messages": [_plain(message) for message in _messages(desk, session.key)],
+                "messages": [_plain(message) for message in _messages(ctx, session.key)],
             }
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
-def _messages(desk: Desk, key: str) -> Iterable[MessageShape]:
+def _messages(ctx: Context, key: str) -> Iterable[MessageShape]:
     seq = 0
     while True:
-        page = list_messages(desk, ListMessages(session_key=key, limit=_PAGE, after=seq))
+        page = list_messages(ctx, ListMessages(session_key=key, limit=_PAGE, after=seq))
         yield from page.items
         if len(page.items) < _PAGE:
             return

@@ -13,7 +13,7 @@ from homing.model.messages import NewMessage
 from homing.model.runs import Trigger, isolated_key, run_id
 from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond
-from homing.operations.desk import unified_lanes
+from homing.operations.context import unified_lanes
 from homing.store import Tx, deliveries, inbounds, jobs, runs, sessions
 from homing.store.deliveries import NewOutbound
 from homing.store.inbounds import NewInbound
@@ -81,7 +81,7 @@ def fire(
     going = fresh - braked
     living = [f for f in firings if f.run_id in going and found[f.job.session_id].deleted_at is None]
     told = [f for f in living if f.job.payload_kind == "reminder"]
-    seqs, _ = sessions.say(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
+    seqs, _ = sessions.append_messages(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
     _owe(tx, told, seqs, revs)
     events = [f for f in living if f.job.payload_kind == "system_event"]
     turns = [f for f in living if f.job.payload_kind == "agent_turn"]
@@ -106,12 +106,16 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Se
         tx,
         [
             {
-                "key": keys[run], "user_id": f.job.user_id, "agent_id": f.job.agent_id, "title": f.job.name,
-                "parent_id": f.job.session_id, "timezone": found[f.job.session_id].timezone,
+                "key": keys[run],
+                "user_id": f.job.user_id,
+                "agent_id": f.job.agent_id,
+                "title": f.job.name,
+                "parent_id": f.job.session_id,
+                "timezone": found[f.job.session_id].timezone,
             }
             for run, f in alone.items()
         ],
-    )  # fmt: skip
+    )
     return {run: ids[alone[run].job.user_id, key] for run, key in keys.items()}
 
 
@@ -205,7 +209,7 @@ def _owe(tx: Tx, told: Sequence[Firing], seqs: Sequence[int], revs: Mapping[int,
     if not told:
         return
     places = sessions.addresses(tx, {f.job.session_id for f in told})
-    deliveries.owe(
+    deliveries.add_outbound(
         tx,
         [
             NewOutbound(
@@ -245,12 +249,16 @@ def _finish(tx: Tx, firings: Sequence[Firing], seqs: Mapping[str, int], revs: Ma
         tx,
         [
             {
-                "b_id": f.job.id, "b_run": f.run_id, "b_at": now, "b_ms": 0, "b_rev": revs[f.job.session_id],
+                "b_id": f.job.id,
+                "b_run": f.run_id,
+                "b_at": now,
+                "b_ms": 0,
+                "b_rev": revs[f.job.session_id],
                 "b_revision": f.job.revision,
             }
             for f in firings
         ],
-    )  # fmt: skip
+    )
     scheduled = [f for f in firings if f.of_schedule]
     removed = set(jobs.remove_after_run(tx, [f.job.id for f in scheduled]))
     jobs.retire(tx, [f.job.id for f in scheduled if f.next_run_at is None and f.job.id not in removed], reason=DONE)

@@ -17,7 +17,7 @@ from homing.model.errors import Invalid, NotFound, SlowDown
 from homing.model.ids import new_secret
 from homing.model.sessions import Session
 from homing.operations.brakes import caused_too_many
-from homing.operations.desk import Desk, lane_of
+from homing.operations.context import Context, lane_of
 from homing.operations.notes import give_note
 from homing.operations.shapes.base import MAX_MESSAGE, Listing, utc
 from homing.operations.shapes.people_asks import Gone
@@ -36,48 +36,48 @@ from homing.store.lanes import Cause
 from homing.store.people import Hook
 
 
-def list_hooks(desk: Desk, ask: SessionRef) -> Listing[HookShape]:
+def list_hooks(ctx: Context, ask: SessionRef) -> Listing[HookShape]:
     """List a session's hooks."""
-    session = desk.session(ask.session_key)
-    return Listing(items=[_shown(hook, desk.now) for hook in people.list_hooks(desk.tx, session.id)])
+    session = ctx.session(ask.session_key)
+    return Listing(items=[_shown(hook, ctx.now) for hook in people.list_hooks(ctx.tx, session.id)])
 
 
-def add_hook(desk: Desk, ask: AddHook) -> NewHookShape:
+def add_hook(ctx: Context, ask: AddHook) -> NewHookShape:
     """Make a hook; its address is its secret and is shown this once."""
-    session = desk.session(ask.session_key)
+    session = ctx.session(ask.session_key)
     secret = new_secret()
-    hook = people.add_hook(desk.tx, session_id=session.id, name=ask.name, secret=secret)
-    base = desk.settings.public_url or f"http://{desk.settings.host}:{desk.settings.port}"
-    return NewHookShape(**_shown(hook, desk.now).plain(), url=f"{base}/api/hooks/{secret}")
+    hook = people.add_hook(ctx.tx, session_id=session.id, name=ask.name, secret=secret)
+    base = ctx.settings.public_url or f"http://{ctx.settings.host}:{ctx.settings.port}"
+    return NewHookShape(**_shown(hook, ctx.now).plain(), url=f"{base}/api/hooks/{secret}")
 
 
-def remove_hook(desk: Desk, ask: RemoveHook) -> Gone:
+def remove_hook(ctx: Context, ask: RemoveHook) -> Gone:
     """Close a hook."""
-    session = desk.session(ask.session_key)
-    if not people.remove_hook(desk.tx, session.id, ask.hook_id):
+    session = ctx.session(ask.session_key)
+    if not people.remove_hook(ctx.tx, session.id, ask.hook_id):
         raise NotFound(f"There is no hook {ask.hook_id}. List them with list_hooks.")
     return Gone(id=ask.hook_id)
 
 
-def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
+def call_hook(ctx: Context, ask: CallHook) -> CalledShape:
     """Take in what another program says, once for each id it gives. The token alone says who may."""
-    hook = people.find_hook(desk.tx, ask.token)
-    session = sessions.get(desk.tx, hook.session_id) if hook else None
+    hook = people.find_hook(ctx.tx, ask.token)
+    session = sessions.get(ctx.tx, hook.session_id) if hook else None
     if hook is None or session is None or session.deleted_at is not None:
         raise NotFound("There is no such hook.")
-    lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
-    sessions.lock(desk.tx, [session.id, lane_id])
+    lane_id = lane_of(ctx.tx, session, unified=ctx.settings.unified_session)
+    sessions.lock(ctx.tx, [session.id, lane_id])
     # Read again under the lock: the session may be gone, the hook closed or paused.
-    hook = people.find_hook(desk.tx, ask.token)
-    if hook is None or sessions.get(desk.tx, session.id).deleted_at is not None:
+    hook = people.find_hook(ctx.tx, ask.token)
+    if hook is None or sessions.get(ctx.tx, session.id).deleted_at is not None:
         raise NotFound("There is no such hook.")
     external_id = f"{hook.id}:{ask.external_id}" if ask.external_id else None
-    known = inbounds.find_external(desk.tx, session.id, external_id) if external_id else None
+    known = inbounds.find_external(ctx.tx, session.id, external_id) if external_id else None
     if known is not None:
         return CalledShape(inbound_id=known.id, repeats="same" if known.text == _text(ask.body) else "other")
-    line = _line(desk, ask, hook, session, lane_id)
+    line = _line(ctx, ask, hook, session, lane_id)
     [inbound_id] = inbounds.enqueue(
-        desk.tx,
+        ctx.tx,
         [
             NewInbound(
                 session_id=session.id,
@@ -94,13 +94,13 @@ def call_hook(desk: Desk, ask: CallHook) -> CalledShape:
             )
         ],
     )
-    sessions.mark(desk.tx, {session.id: 0})
+    sessions.bump_rev(ctx.tx, {session.id: 0})
     return CalledShape(inbound_id=inbound_id)
 
 
-def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int) -> Literal["machines", "note"]:
+def _line(ctx: Context, ask: CallHook, hook: Hook, session: Session, lane_id: int) -> Literal["machines", "note"]:
     """Rule 35: say whether a call wakes the locked lane or waits there as a note; refuse one of a loop."""
-    tx, now = desk.tx, desk.now
+    tx, now = ctx.tx, ctx.now
     if ask.depth > DEEPEST:
         raise Invalid(
             f"{ask.depth} turns, each caused by the one before, led to this call, and at most {DEEPEST} may: this is"
@@ -116,7 +116,7 @@ def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int)
         )
     cause = Cause(kind="hook", id=hook.id)
     if ask.depth and caused_too_many(tx, cause, session_id=session.id, lane_id=lane_id):
-        _pause(desk, hook, session, lane_id)
+        _pause(ctx, hook, session, lane_id)
         return "note"
     if inbounds.from_hook(tx, hook.id, now - FROM_HOOK_WITHIN) < MOST_FROM_HOOK:
         return "machines"
@@ -128,12 +128,12 @@ def _line(desk: Desk, ask: CallHook, hook: Hook, session: Session, lane_id: int)
     return "note"
 
 
-def _pause(desk: Desk, hook: Hook, session: Session, lane_id: int) -> None:
-    until = desk.now + PAUSED_FOR
-    people.pause_hook(desk.tx, hook.id, until)
+def _pause(ctx: Context, hook: Hook, session: Session, lane_id: int) -> None:
+    until = ctx.now + PAUSED_FOR
+    people.pause_hook(ctx.tx, hook.id, until)
     named = f'the hook "{hook.name}"' if hook.name else "a hook of this conversation"
     give_note(
-        desk.tx,
+        ctx.tx,
         home=session,
         lane_id=lane_id,
         text=f"I paused {named} for an hour. {disabled_words(LOOP)}",

@@ -13,6 +13,8 @@ from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.runs import SILENCE
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
 from homing.model.sessions import SCREENS, UNIFIED, Session, channel_of, check_key
+from homing.operations.access import hold_job
+from homing.operations.context import Context
 from homing.operations.definition import (
     When,
     check_pairing,
@@ -21,11 +23,9 @@ from homing.operations.definition import (
     time_columns,
     timing_of,
 )
-from homing.operations.desk import Desk
-from homing.operations.foreign import Draft, Source, read_record
+from homing.operations.import_formats import Draft, Source, read_record
 from homing.operations.instants import read_instant
 from homing.operations.models import why_unusable
-from homing.operations.reach import hold_job
 from homing.operations.sessions import AGENT, make_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob
@@ -34,9 +34,14 @@ from homing.store import jobs, runs, sessions
 IMPORTED = "imported"
 _STILL_RUNS = "It was removed, and its last run has not ended yet. Import it again in a moment."
 _AS_NEW = {
-    "removed_at": None, "disabled_until": None, "runs_queued": 0, "consecutive_failures": 0, "schedule_errors": 0,
-    "retry": 0, "retry_of": None,
-}  # fmt: skip
+    "removed_at": None,
+    "disabled_until": None,
+    "runs_queued": 0,
+    "consecutive_failures": 0,
+    "schedule_errors": 0,
+    "retry": 0,
+    "retry_of": None,
+}
 _PASSED = "Its time passed before it was imported."
 
 
@@ -56,41 +61,41 @@ class Entry:
     """Why it was not taken; or, if it was, what is different now."""
 
 
-def import_record(desk: Desk, raw: object, *, n: int, source: Source | None, apply: bool) -> Entry:
+def import_record(ctx: Context, raw: object, *, n: int, source: Source | None, apply: bool) -> Entry:
     """Bring in one record, or with `apply` false only say what would come in. What cannot come in says why."""
     name = _name(raw)
     try:
         check_bounds(raw, "record")
         draft = read_record(raw, source)
-        known = jobs.get(desk.tx, draft.id)
-        if known is not None and (known.removed_at is None or known.user_id != desk.caller.user_id):
+        known = jobs.get(ctx.tx, draft.id)
+        if known is not None and (known.removed_at is None or known.user_id != ctx.caller.user_id):
             return Entry(n=n, name=name, id=draft.id, detail="It is here already.")
-        if runs.active_jobs(desk.tx, [draft.id]):
+        if runs.active_jobs(ctx.tx, [draft.id]):
             # It may come back to another session, and whoever closes its run relies on the one it had.
             return Entry(n=n, name=name, id=draft.id, detail=_STILL_RUNS)
-        return _take(desk, draft, n=n, name=name, apply=apply)
+        return _take(ctx, draft, n=n, name=name, apply=apply)
     except Refused as error:
         return Entry(n=n, name=name, detail=error.detail)
 
 
-def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
+def _take(ctx: Context, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
     key = check_key(draft.session_key or f"cron:{draft.id}")
     if key.startswith(UNIFIED):
         raise Invalid(f"Its session {key} is a shared lane and no chat. Give it the session_key of the chat it is for.")
-    known = sessions.find(desk.tx, key, user_id=desk.caller.user_id)
+    known = sessions.find(ctx.tx, key, user_id=ctx.caller.user_id)
     ask = read(AddJob, {**draft.fields, "session_key": key})
-    if known is not None and ask.dedupe_key and jobs.by_dedupe_key(desk.tx, known.id, ask.dedupe_key) is not None:
+    if known is not None and ask.dedupe_key and jobs.by_dedupe_key(ctx.tx, known.id, ask.dedupe_key) is not None:
         raise Invalid(f"Its session has an automation with its dedupe_key {ask.dedupe_key!r} already.")
     columns = plain_columns(ask, None)
     check_pairing(columns)
-    notes = [*draft.notes, *_changed(desk, draft, columns)]
-    when = _when(desk, draft, ask, desk.zone(known))
+    notes = [*draft.notes, *_changed(ctx, draft, columns)]
+    when = _when(ctx, draft, ask, ctx.zone(known))
     columns |= time_columns(when)
-    columns |= _state(desk, draft, columns, when.schedule)
-    if not jobs.has_room(desk.tx, desk.caller.user_id, desk.settings.max_jobs):
-        raise Invalid(f"You have {desk.settings.max_jobs} automations, the most allowed.")
+    columns |= _state(ctx, draft, columns, when.schedule)
+    if not jobs.has_room(ctx.tx, ctx.caller.user_id, ctx.settings.max_jobs):
+        raise Invalid(f"You have {ctx.settings.max_jobs} automations, the most allowed.")
     if apply:
-        _write(desk, draft, known or _make_session(desk, draft, key), columns)
+        _write(ctx, draft, known or _make_session(ctx, draft, key), columns)
     return Entry(
         n=n,
         name=str(columns["name"]) or name,
@@ -105,14 +110,14 @@ def _take(desk: Desk, draft: Draft, *, n: int, name: str, apply: bool) -> Entry:
     )
 
 
-def _changed(desk: Desk, draft: Draft, columns: dict[str, Any]) -> list[str]:
+def _changed(ctx: Context, draft: Draft, columns: dict[str, Any]) -> list[str]:
     """Say what will be different here from where it came, and leave out a model that cannot be asked."""
     notes: list[str] = []
     model = columns["model"]
-    if model is not None and (why := why_unusable(desk, model)):
+    if model is not None and (why := why_unusable(ctx, model)):
         columns["model"] = None
-        notes.append(f"Its model is not kept, and {desk.house.model} is used: {why}")
-    if draft.address is not None and (missing := _why_no_delivery(desk, draft.address)):
+        notes.append(f"Its model is not kept, and {ctx.instance.model} is used: {why}")
+    if draft.address is not None and (missing := _why_no_delivery(ctx, draft.address)):
         notes.append(missing)
     words = [word for word in SILENCE if word in str(columns["message"])]
     if words:
@@ -120,46 +125,46 @@ def _changed(desk: Desk, draft: Draft, columns: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _why_no_delivery(desk: Desk, address: str) -> str | None:
+def _why_no_delivery(ctx: Context, address: str) -> str | None:
     channel = channel_of(address)
-    if channel == "email" and not desk.settings.smtp_url:
+    if channel == "email" and not ctx.settings.smtp_url:
         return f"Nothing arrives at {address} until HOMING_SMTP_URL is set."
     if channel in (*SCREENS, "webhook", "email"):
         return None
     return f"There is no channel {channel} here, so nothing arrives at {address}: its answers stay on the page."
 
 
-def _when(desk: Desk, draft: Draft, ask: AddJob, zone: str) -> When:
+def _when(ctx: Context, draft: Draft, ask: AddJob, zone: str) -> When:
     tz = check_zone(ask.timezone) if ask.timezone else zone
-    reading = read_schedule(ask.schedule, now=desk.now, zone=tz, hours=desk.settings.named_hours)
+    reading = read_schedule(ask.schedule, now=ctx.now, zone=tz, hours=ctx.settings.named_hours)
     when = When(
         schedule=reading.schedule,
-        starts_at=_bound(desk, ask.starts_at, "starts_at", tz),
-        ends_at=_bound(desk, ask.ends_at, "ends_at", tz),
+        starts_at=_bound(ctx, ask.starts_at, "starts_at", tz),
+        ends_at=_bound(ctx, ask.ends_at, "ends_at", tz),
     )
-    if not _is_over(desk, when.schedule):
+    if not _is_over(ctx, when.schedule):
         check(
             when.schedule,
-            now=desk.now,
-            min_interval_seconds=desk.settings.min_interval_seconds,
+            now=ctx.now,
+            min_interval_seconds=ctx.settings.min_interval_seconds,
             starts_at=when.starts_at,
         )
     return when
 
 
-def _bound(desk: Desk, said: str | None, field: str, tz: str) -> datetime | None:
+def _bound(ctx: Context, given: str | None, field: str, tz: str) -> datetime | None:
     return (
-        None if said is None else read_instant(said, field=field, now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        None if given is None else read_instant(given, field=field, now=ctx.now, tz=tz, hours=ctx.settings.named_hours)
     )
 
 
-def _is_over(desk: Desk, schedule: Schedule) -> bool:
-    return isinstance(schedule, At) and schedule.at <= desk.now
+def _is_over(ctx: Context, schedule: Schedule) -> bool:
+    return isinstance(schedule, At) and schedule.at <= ctx.now
 
 
-def _state(desk: Desk, draft: Draft, columns: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
+def _state(ctx: Context, draft: Draft, columns: dict[str, Any], schedule: Schedule) -> dict[str, Any]:
     """A bound job waits for a person; an unbound one goes on as it was, unless nothing is left of it."""
-    upcoming = next_from_now(desk, timing_of(columns, schedule, 0))
+    upcoming = next_from_now(ctx, timing_of(columns, schedule, 0))
     if upcoming is None:
         return _asleep("done", _PASSED)
     if draft.session_key is not None:
@@ -173,15 +178,15 @@ def _asleep(by: str, reason: str | None) -> dict[str, Any]:
     return {"enabled": False, "disabled_by": by, "disabled_reason": reason, "next_run_at": None}
 
 
-def _make_session(desk: Desk, draft: Draft, key: str) -> Session:
+def _make_session(ctx: Context, draft: Draft, key: str) -> Session:
     if draft.session_key is not None:
-        made = make_session(desk, key)
+        made = make_session(ctx, key)
     else:
         addresses = [draft.address] if draft.address else []
         made = sessions.add(
-            desk.tx, key=key, user_id=desk.caller.user_id, agent_id=AGENT, title=_title(draft), addresses=addresses
+            ctx.tx, key=key, user_id=ctx.caller.user_id, agent_id=AGENT, title=_title(draft), addresses=addresses
         )
-    return made or desk.session(key)
+    return made or ctx.session(key)
 
 
 def _title(draft: Draft) -> str | None:
@@ -189,21 +194,27 @@ def _title(draft: Draft) -> str | None:
     return str(name)[:128] if name else None
 
 
-def _write(desk: Desk, draft: Draft, session: Session, columns: dict[str, Any]) -> None:
+def _write(ctx: Context, draft: Draft, session: Session, columns: dict[str, Any]) -> None:
     # One that was removed comes back under its id, with its runs.
-    removed = hold_job(desk, draft.id, removed=True) if jobs.get(desk.tx, draft.id) is not None else None
-    sessions.lock(desk.tx, [session.id])
-    session = desk.again(session)
-    rev = sessions.mark(desk.tx, {session.id: 0})[session.id].rev
+    removed = hold_job(ctx, draft.id, removed=True) if jobs.get(ctx.tx, draft.id) is not None else None
+    sessions.lock(ctx.tx, [session.id])
+    session = ctx.again(session)
+    rev = sessions.bump_rev(ctx.tx, {session.id: 0})[session.id].rev
     revision = 1 if removed is None else removed.revision + 1
     values: dict[str, Any] = columns | {
-        "session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id,
-        "kind": "legacy" if draft.session_key is None else "user", "origin_door": "import", "origin_turn_id": None,
-        "legacy": dict(draft.record), "rev": rev, "undo": {"change": "added", "revision": revision, "before": {}},
-    }  # fmt: skip
+        "session_id": session.id,
+        "user_id": session.user_id,
+        "agent_id": session.agent_id,
+        "kind": "legacy" if draft.session_key is None else "user",
+        "origin_door": "import",
+        "origin_turn_id": None,
+        "legacy": dict(draft.record),
+        "rev": rev,
+        "undo": {"change": "added", "revision": revision, "before": {}},
+    }
     if removed is None:
-        jobs.insert(desk.tx, {**values, "id": draft.id})
-    elif jobs.change(desk.tx, removed, {**values, **_AS_NEW}) is None:
+        jobs.insert(ctx.tx, {**values, "id": draft.id})
+    elif jobs.change(ctx.tx, removed, {**values, **_AS_NEW}) is None:
         raise Conflict("Somebody changed it meanwhile. Import it again.")
 
 

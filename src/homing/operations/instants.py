@@ -5,8 +5,8 @@ from datetime import datetime, time, timedelta
 from homing.model.errors import Invalid
 from homing.model.hours import NamedHours
 from homing.model.schedules import At, read_when
-from homing.model.schedules.points import Point, read_point
-from homing.model.schedules.refusals import shortened, unreadable
+from homing.model.schedules.suggestions import shortened, unreadable
+from homing.model.schedules.times import Point, read_point
 from homing.model.schedules.zones import instant_of, zone
 
 _EXAMPLES = ("in 10 minutes", "tomorrow at 9:30", "2026-11-20T18:00")
@@ -16,13 +16,13 @@ def read_instant(
     text: str, *, field: str, now: datetime, tz: str, hours: NamedHours, day_ends: bool = False
 ) -> datetime:
     """Read one instant. A day alone is its beginning, or with `day_ends` its last second."""
-    said = " ".join(text.split())
+    given = " ".join(text.split())
     try:
-        point = read_point(said.lower(), now=now, tz=tz) or _phrase(said, now, tz, hours, field)
+        point = read_point(given.lower(), now=now, tz=tz) or _phrase(given, now, tz, hours, field)
     except Invalid as error:
         if error.field_code == "schedule_unreadable":
             # What repeats is no example for one time.
-            error = unreadable(f"{field} cannot be read: {shortened(said)!r}.", field=field, examples=_EXAMPLES)
+            error = unreadable(f"{field} cannot be read: {shortened(given)!r}.", field=field, examples=_EXAMPLES)
         raise Invalid(error.detail, field=field, code=error.field_code) from None
     if point.instant is not None:
         return point.instant
@@ -41,8 +41,8 @@ def read_future(
     return instant
 
 
-def _phrase(said: str, now: datetime, tz: str, hours: NamedHours, field: str) -> Point:
-    schedule = read_when(said, now=now, zone=tz, hours=hours).schedule
+def _phrase(given: str, now: datetime, tz: str, hours: NamedHours, field: str) -> Point:
+    schedule = read_when(given, now=now, zone=tz, hours=hours).schedule
     if not isinstance(schedule, At):
-        raise Invalid(f"{field} is one time, and {said!r} repeats.", field=field, code="wrong_type")
+        raise Invalid(f"{field} is one time, and {given!r} repeats.", field=field, code="wrong_type")
     return Point(instant=schedule.at)

@@ -9,23 +9,23 @@ from homing.model.jobs import Job
 from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
-from homing.model.schedules.words import moment
+from homing.model.schedules.describe import moment
+from homing.operations.access import hold_job
 from homing.operations.brakes import check_may_enable, check_pace, is_unattended
+from homing.operations.context import Context
 from homing.operations.definition import (
     When,
     check_pairing,
     columns_of,
-    frozen,
     next_from_now,
     plain_columns,
     read_times,
     time_columns,
     timing_of,
+    to_json,
 )
-from homing.operations.desk import Desk
 from homing.operations.instants import read_future
 from homing.operations.models import check_model
-from homing.operations.reach import hold_job
 from homing.operations.removal import Withdrawn, withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
 from homing.operations.shapes.job_asks import DisableJob, JobFields, JobPatch, JobRef, SkipJob, UpdateJob
@@ -37,72 +37,77 @@ from homing.store.runs import NewRun
 Change = Literal["added", "updated", "removed", "enabled", "disabled", "skipped"]
 
 _AWAKE: Mapping[str, Any] = {
-    "enabled": True, "disabled_by": None, "disabled_reason": None, "disabled_until": None, "retry": 0, "retry_of": None,
-}  # fmt: skip
+    "enabled": True,
+    "disabled_by": None,
+    "disabled_reason": None,
+    "disabled_until": None,
+    "retry": 0,
+    "retry_of": None,
+}
 RESCHEDULED = "rescheduled"
 # What a person's "go on" forgives.
 _FORGIVEN: Mapping[str, Any] = {"consecutive_failures": 0, "schedule_errors": 0}
 
 
-def update_job(desk: Desk, ask: UpdateJob) -> JobShape:
+def update_job(ctx: Context, ask: UpdateJob) -> JobShape:
     """Change what is given of a job; null means the default."""
-    return change_fields(desk, ask.job_id, ask)
+    return change_fields(ctx, ask.job_id, ask)
 
 
-def change_fields(desk: Desk, job_id: str, ask: JobFields) -> JobShape:
+def change_fields(ctx: Context, job_id: str, ask: JobFields) -> JobShape:
     """Change a job's fields: for update, for an add that met its dedupe_key, and for admins."""
-    return change_held(desk, hold_job(desk, job_id), ask)
+    return change_held(ctx, hold_job(ctx, job_id), ask)
 
 
-def change_held(desk: Desk, job: Job, ask: JobFields) -> JobShape:
+def change_held(ctx: Context, job: Job, ask: JobFields) -> JobShape:
     """Change the fields of a job that is locked."""
-    check_revision(desk, job, ask.revision if isinstance(ask, JobPatch) else None)
-    turn = desk.caller.turn
+    check_revision(ctx, job, ask.revision if isinstance(ask, JobPatch) else None)
+    turn = ctx.caller.turn
     if ask.may_schedule and turn is not None and turn.source != "person":
         raise Forbidden("Only a person may let an automation add others (may_schedule).")
-    when = read_times(desk, ask, zone=_zone(desk, job), before=job)
-    job, withdrawn = _withdraw(desk, job, ask, when)
+    when = read_times(ctx, ask, zone=_zone(ctx, job), before=job)
+    job, withdrawn = _withdraw(ctx, job, ask, when)
     before = columns_of(job)
     columns = before | plain_columns(ask, job)
     schedule = job.timing.schedule if when is None else when.schedule
     if when is not None:
         columns |= time_columns(when)
     check_pairing(columns)
-    check_model(desk, columns["model"], before=job.payload.model)
-    check_dedupe_key(desk, job, columns["dedupe_key"])
-    columns |= _awake_or_not(desk, job, ask, columns, schedule)
+    check_model(ctx, columns["model"], before=job.payload.model)
+    check_dedupe_key(ctx, job, columns["dedupe_key"])
+    columns |= _awake_or_not(ctx, job, ask, columns, schedule)
     changed = {name: value for name, value in columns.items() if before[name] != value}
     if not changed:
-        return show_job(desk, job)
+        return show_job(ctx, job)
     if columns["enabled"] and not job.enabled:
         changed |= _FORGIVEN
     if "message" in changed:
         # What was found out about another task would only mislead.
         changed |= {"last_note": None, "last_note_at": None}
-    changed_job = write_change(desk, job, changed, change=_named(job, changed), withdrawn=withdrawn)
+    changed_job = write_change(ctx, job, changed, change=_named(job, changed), withdrawn=withdrawn)
     warnings: list[str] = []
     if when is not None:
-        warnings = [*when.warnings, *schedule_warnings(schedule, desk.now, desk.settings.lookahead_days)]
-    return show_job(desk, changed_job, warnings=warnings)
+        warnings = [*when.warnings, *schedule_warnings(schedule, ctx.now, ctx.settings.lookahead_days)]
+    return show_job(ctx, changed_job, warnings=warnings)
 
 
-def _withdraw(desk: Desk, job: Job, ask: JobFields, when: When | None) -> tuple[Job, Run | None]:
+def _withdraw(ctx: Context, job: Job, ask: JobFields, when: When | None) -> tuple[Job, Run | None]:
     """Take a waiting run out of its lane that a pause or another schedule leaves behind (rules 6 and 39).
 
     First of all, since it locks sessions and gives back what the run had used up; a refusal undoes it.
     """
     if ask.gave("enabled") and ask.enabled is False and job.enabled:
-        gone = withdraw_runs(desk.tx, [job.id], reason="disabled", also=[job.session_id])
+        gone = withdraw_runs(ctx.tx, [job.id], reason="disabled", also=[job.session_id])
     elif when is not None and (when.schedule, when.starts_at) != (job.timing.schedule, job.timing.starts_at):
-        gone = withdraw_rescheduled(desk, job)
+        gone = withdraw_rescheduled(ctx, job)
     else:
         return job, None
-    return (jobs.get(desk.tx, job.id) or job, gone.runs[0]) if gone.runs else (job, None)
+    return (jobs.get(ctx.tx, job.id) or job, gone.runs[0]) if gone.runs else (job, None)
 
 
-def withdraw_rescheduled(desk: Desk, job: Job) -> Withdrawn:
+def withdraw_rescheduled(ctx: Context, job: Job) -> Withdrawn:
     """Rule 39: a waiting run of the old schedule does not run; one asked for by hand does."""
-    return withdraw_runs(desk.tx, [job.id], reason=RESCHEDULED, triggers=SCHEDULED, also=[job.session_id])
+    return withdraw_runs(ctx.tx, [job.id], reason=RESCHEDULED, triggers=SCHEDULED, also=[job.session_id])
 
 
 def _named(job: Job, changed: Mapping[str, Any]) -> Change:
@@ -112,17 +117,20 @@ def _named(job: Job, changed: Mapping[str, Any]) -> Change:
     return "updated"
 
 
-def _zone(desk: Desk, job: Job) -> str:
-    return desk.zone(sessions.get(desk.tx, job.session_id))
+def _zone(ctx: Context, job: Job) -> str:
+    return ctx.zone(sessions.get(ctx.tx, job.session_id))
 
 
 def _awake_or_not(
-    desk: Desk, job: Job, ask: JobFields, columns: Mapping[str, Any], schedule: Schedule
+    ctx: Context, job: Job, ask: JobFields, columns: Mapping[str, Any], schedule: Schedule
 ) -> dict[str, Any]:
     """Decide what a change of fields means for the next instant. An edit of the schedule counts from now."""
     moved = (schedule, columns["starts_at"], columns["ends_at"], columns["max_runs"]) != (
-        job.timing.schedule, job.timing.starts_at, job.timing.ends_at, job.timing.max_runs,
-    )  # fmt: skip
+        job.timing.schedule,
+        job.timing.starts_at,
+        job.timing.ends_at,
+        job.timing.max_runs,
+    )
     # Null means the default, and the default of `enabled` is true.
     wanted = ask.enabled is not False if ask.gave("enabled") else None
     awakes = not job.enabled and (wanted or (wanted is None and moved and job.disabled_by == "done"))
@@ -130,30 +138,35 @@ def _awake_or_not(
     if wanted is False or not (awakes or job.enabled):
         if moved:
             # What enables it later, such as disabled_until, does not check again.
-            check_pace(desk, timing, next_from_now(desk, timing), before=job)
-        return asleep(_own_reason(desk, job), None) if job.enabled else {}
+            check_pace(ctx, timing, next_from_now(ctx, timing), before=job)
+        return asleep(_own_reason(ctx, job), None) if job.enabled else {}
     if not awakes and not moved:
         return {}
     if awakes:
-        check_may_enable(desk, job)
-    upcoming = next_besides_skips(desk, job, timing)
+        check_may_enable(ctx, job)
+    upcoming = next_besides_skips(ctx, job, timing)
     if upcoming is None:
         raise _no_instant(columns, schedule, job.timing.runs_queued)
-    check_pace(desk, timing, upcoming, before=None if awakes else job)
+    check_pace(ctx, timing, upcoming, before=None if awakes else job)
     return {**_AWAKE, "next_run_at": upcoming}
 
 
 def asleep(reason: str | None, until: datetime | None) -> dict[str, Any]:
     """Say what a job is that a person paused."""
     return {
-        "enabled": False, "disabled_by": "person", "disabled_reason": reason, "disabled_until": until,
-        "next_run_at": None, "retry": 0, "retry_of": None,
-    }  # fmt: skip
+        "enabled": False,
+        "disabled_by": "person",
+        "disabled_reason": reason,
+        "disabled_until": until,
+        "next_run_at": None,
+        "retry": 0,
+        "retry_of": None,
+    }
 
 
-def _own_reason(desk: Desk, job: Job) -> str | None:
+def _own_reason(ctx: Context, job: Job) -> str | None:
     """Say who paused a job where nobody could guess it: a turn that no person opened."""
-    turn = desk.caller.turn
+    turn = ctx.caller.turn
     if turn is None or turn.source == "person":
         return None
     return "It paused itself in a turn of its own." if turn.job_id == job.id else "Its agent paused it."
@@ -182,86 +195,95 @@ def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int
     )
 
 
-def enable_job(desk: Desk, ask: JobRef) -> JobShape:
+def enable_job(ctx: Context, ask: JobRef) -> JobShape:
     """Let a job fire again: at its next instant from now on, not at those it slept through."""
-    job = hold_job(desk, ask.job_id)
+    job = hold_job(ctx, ask.job_id)
     if job.enabled:
-        return show_job(desk, job)
-    check_may_enable(desk, job)
-    upcoming = next_besides_skips(desk, job, job.timing)
+        return show_job(ctx, job)
+    check_may_enable(ctx, job)
+    upcoming = next_besides_skips(ctx, job, job.timing)
     if upcoming is None:
         raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
-    check_pace(desk, job.timing, upcoming)
-    return show_job(desk, write_change(desk, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
+    check_pace(ctx, job.timing, upcoming)
+    return show_job(ctx, write_change(ctx, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
 
 
-def disable_job(desk: Desk, ask: DisableJob) -> JobShape:
+def disable_job(ctx: Context, ask: DisableJob) -> JobShape:
     """Pause a job: its queued run is withdrawn, a running one finishes."""
-    return disable_held(desk, hold_job(desk, ask.job_id), ask.reason, ask.until)
+    return disable_held(ctx, hold_job(ctx, ask.job_id), ask.reason, ask.until)
 
 
-def disable_held(desk: Desk, job: Job, reason: str | None, until: str | None) -> JobShape:
+def disable_held(ctx: Context, job: Job, reason: str | None, until: str | None) -> JobShape:
     """Pause a job that is locked."""
     tz = job.timing.schedule.tz
-    reason = reason or _own_reason(desk, job)
+    reason = reason or _own_reason(ctx, job)
     ends = (
-        None
-        if until is None
-        else read_future(until, field="until", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        None if until is None else read_future(until, field="until", now=ctx.now, tz=tz, hours=ctx.settings.named_hours)
     )
     same = job.disabled_by == "person" and (job.disabled_reason, job.disabled_until) == (reason, ends)
     # A turn that no person opened may not turn the engine's pause into one that ends by itself.
-    if same or job.disabled_by == "done" or (job.disabled_by == "engine" and is_unattended(desk)):
-        return show_job(desk, job)
-    withdraw_runs(desk.tx, [job.id], reason="disabled")
-    return show_job(desk, write_change(desk, job, asleep(reason, ends), change="disabled"))
+    if same or job.disabled_by == "done" or (job.disabled_by == "engine" and is_unattended(ctx)):
+        return show_job(ctx, job)
+    withdraw_runs(ctx.tx, [job.id], reason="disabled")
+    return show_job(ctx, write_change(ctx, job, asleep(reason, ends), change="disabled"))
 
 
-def skip_job(desk: Desk, ask: SkipJob) -> JobShape:
+def skip_job(ctx: Context, ask: SkipJob) -> JobShape:
     """Leave out a job's next times; each counts in one run `skipped`, reason `asked`."""
-    job = hold_job(desk, ask.job_id)
+    job = hold_job(ctx, ask.job_id)
     if job.next_run_at is None or job.timing.retry:
         why = "it is about to try again" if job.timing.retry else "it has no next time"
         raise Conflict(f"Nothing can be skipped: {why}.")
-    left_out = next_fires(job, desk.now, ask.count)
+    left_out = next_fires(job, ctx.now, ask.count)
     first, last = left_out[0], left_out[-1]
-    upcoming = job.timing.next_due(max(last, desk.now))
+    upcoming = job.timing.next_due(max(last, ctx.now))
     values: dict[str, Any] = {"next_run_at": upcoming}
     if upcoming is None:
         values |= {"enabled": False, "disabled_by": "done", "disabled_reason": "Its last time was left out."}
-    sessions.lock(desk.tx, [job.session_id])
-    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
-    skip = _write_skip(desk, job, first, last, len(left_out), upcoming, rev)
-    return show_job(desk, write_change(desk, job, values, change="skipped", skip=skip))
+    sessions.lock(ctx.tx, [job.session_id])
+    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    skip = _write_skip(ctx, job, first, last, len(left_out), upcoming, rev)
+    return show_job(ctx, write_change(ctx, job, values, change="skipped", skip=skip))
 
 
 def _write_skip(
-    desk: Desk, job: Job, first: datetime, last: datetime, count: int, upcoming: datetime | None, rev: int
+    ctx: Context, job: Job, first: datetime, last: datetime, count: int, upcoming: datetime | None, rev: int
 ) -> dict[str, Any]:
     """Rule 12: consecutive skips with one reason are one row. Return what an undo needs to know of it."""
-    before = runs.last_skip(desk.tx, job.id)
+    before = runs.last_skip(ctx.tx, job.id)
     told: dict[str, Any] = {"first": first.isoformat(), "last": last.isoformat(), "count": count}
     if before is not None and before.reason == "asked" and before.next_run_at == first:
-        runs.prolong_skip(desk.tx, before.id, until=last, more=count, rev=rev)
-        runs.set_next(desk.tx, before.id, upcoming)
+        runs.prolong_skip(ctx.tx, before.id, until=last, more=count, rev=rev)
+        runs.set_next(ctx.tx, before.id, upcoming)
         until = before.missed_until or before.scheduled_for
         return told | {"run_id": before.id, "until": until.isoformat(), "count_before": before.missed_count or 1}
     run = NewRun(
-        id=run_id(job.id, first, "timer"), job_id=job.id, session_id=job.session_id, lane_id=job.session_id,
-        user_id=job.user_id, trigger="timer", scheduled_for=first, state="skipped", reason="asked",
-        revision=job.revision, rev=rev, missed_count=count, missed_until=last, next_run_at=upcoming,
-    )  # fmt: skip
-    runs.add_runs(desk.tx, [run])
+        id=run_id(job.id, first, "timer"),
+        job_id=job.id,
+        session_id=job.session_id,
+        lane_id=job.session_id,
+        user_id=job.user_id,
+        trigger="timer",
+        scheduled_for=first,
+        state="skipped",
+        reason="asked",
+        revision=job.revision,
+        rev=rev,
+        missed_count=count,
+        missed_until=last,
+        next_run_at=upcoming,
+    )
+    runs.add_runs(ctx.tx, [run])
     return told | {"run_id": run.id}
 
 
-def check_dedupe_key(desk: Desk, job: Job, key: str | None) -> None:
+def check_dedupe_key(ctx: Context, job: Job, key: str | None) -> None:
     """Refuse a dedupe_key that another job of the session has; one it has already is its own."""
     if key is None or (key == job.dedupe_key and job.removed_at is None):
         return
     # Under the lock, so that of two jobs that want the key at once one gets it.
-    sessions.lock(desk.tx, [job.session_id])
-    other = jobs.by_dedupe_key(desk.tx, job.session_id, key)
+    sessions.lock(ctx.tx, [job.session_id])
+    other = jobs.by_dedupe_key(ctx.tx, job.session_id, key)
     if other is not None and other.id != job.id:
         raise Conflict(
             f"Another automation of this session, {other.id}, has the dedupe_key {key!r}. Give this one another, or"
@@ -270,22 +292,22 @@ def check_dedupe_key(desk: Desk, job: Job, key: str | None) -> None:
         )
 
 
-def check_revision(desk: Desk, job: Job, revision: int | None) -> None:
+def check_revision(ctx: Context, job: Job, revision: int | None) -> None:
     """Refuse a change that was made for an older state."""
     if revision is not None and revision != job.revision:
-        raise stale(desk, job)
+        raise stale(ctx, job)
 
 
-def stale(desk: Desk, job: Job) -> Conflict:
+def stale(ctx: Context, job: Job) -> Conflict:
     return Conflict(
         f"Somebody changed it meanwhile: it is at revision {job.revision}. Look at it again, then repeat the change.",
         code="stale_revision",
-        extra={"current": show_job(desk, job).plain()},
+        extra={"current": show_job(ctx, job).plain()},
     )
 
 
 def write_change(
-    desk: Desk,
+    ctx: Context,
     job: Job,
     values: Mapping[str, Any],
     *,
@@ -294,19 +316,19 @@ def write_change(
     withdrawn: Run | None = None,
 ) -> Job:
     """Write a change of a locked job, with what it takes to take it back."""
-    undo = {"change": change, "revision": job.revision + 1, "before": frozen(columns_of(job))}
+    undo = {"change": change, "revision": job.revision + 1, "before": to_json(columns_of(job))}
     if skip is not None:
         undo["skip"] = dict(skip)
     if withdrawn is not None and change == "updated":
         undo["withdrawn"] = withdrawn.id
-    return write_values(desk, job, {**values, "undo": undo})
+    return write_values(ctx, job, {**values, "undo": undo})
 
 
-def write_values(desk: Desk, job: Job, values: Mapping[str, Any]) -> Job:
+def write_values(ctx: Context, job: Job, values: Mapping[str, Any]) -> Job:
     """Write a locked job's columns under its session's lock, so that streams see it."""
-    sessions.lock(desk.tx, [job.session_id])
-    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
-    changed = jobs.change(desk.tx, job, {**values, "rev": rev})
+    sessions.lock(ctx.tx, [job.session_id])
+    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    changed = jobs.change(ctx.tx, job, {**values, "rev": rev})
     if changed is None:
-        raise stale(desk, job)
+        raise stale(ctx, job)
     return changed

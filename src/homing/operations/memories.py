@@ -2,65 +2,65 @@
 
 from homing.model.errors import Forbidden, Invalid, NotFound
 from homing.model.memories import Memory
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page, utc
 from homing.operations.shapes.people_asks import AddMemory, Gone, ListMemories, MemoryRef, MemoryShape
 from homing.store import memories, sessions
 
 
-def list_memories(desk: Desk, ask: ListMemories) -> Page[MemoryShape]:
+def list_memories(ctx: Context, ask: ListMemories) -> Page[MemoryShape]:
     """List memories, newest first; with `q`, those that fit best."""
-    user_id = desk.caller.user_id
+    user_id = ctx.caller.user_id
     before = cursors.decode_in("memories", ask.cursor)
     if ask.q and ask.q.strip():
-        hits = memories.search(desk.tx, user_id=user_id, query=ask.q, limit=ask.limit)
+        hits = memories.search(ctx.tx, user_id=user_id, query=ask.q, limit=ask.limit)
         return Page(items=[memory_shape(memory) for memory in hits])
-    found = memories.listed(desk.tx, user_id=user_id, before_n=before, limit=ask.limit + 1)
+    found = memories.listed(ctx.tx, user_id=user_id, before_n=before, limit=ask.limit + 1)
     page = found[: ask.limit]
     following = cursors.encode_in("memories", page[-1][0]) if len(found) > ask.limit else None
     return Page(items=[memory_shape(memory) for _, memory in page], next_cursor=following)
 
 
-def add_memory(desk: Desk, ask: AddMemory, *, source: str | None = None) -> MemoryShape:
+def add_memory(ctx: Context, ask: AddMemory, *, source: str | None = None) -> MemoryShape:
     """Keep a fact; the same words are kept once."""
     text = ask.text.strip()
     if not text:
         raise Invalid("text is empty; write what is to be remembered.", field="text", code="missing")
-    turn = desk.caller.turn
+    turn = ctx.caller.turn
     session_id = None
     if turn is not None:
-        session = sessions.get(desk.tx, turn.session_id)
+        session = sessions.get(ctx.tx, turn.session_id)
         session_id = session.parent_id or session.id
     return memory_shape(
         memories.add(
-            desk.tx,
-            user_id=desk.caller.user_id,
+            ctx.tx,
+            user_id=ctx.caller.user_id,
             session_id=session_id,
             sender_id=turn.sender_id if turn else None,
             text=text,
             source=source or (turn.outside if turn else None),
             # An agent may repeat what it read, in one of our turns or as an MCP client.
-            by_person=turn is None and desk.caller.door != "mcp",
+            by_person=turn is None and ctx.caller.door != "mcp",
         )
     )
 
 
-def remove_memory(desk: Desk, ask: MemoryRef) -> Gone:
+def remove_memory(ctx: Context, ask: MemoryRef) -> Gone:
     """Forget a fact."""
-    if not memories.remove(desk.tx, user_id=desk.caller.user_id, memory_id=ask.memory_id):
+    if not memories.remove(ctx.tx, user_id=ctx.caller.user_id, memory_id=ask.memory_id):
         raise NotFound(f"There is no memory {ask.memory_id}. List yours with list_memories.")
     return Gone(id=ask.memory_id)
 
 
-def confirm_memory(desk: Desk, ask: MemoryRef) -> MemoryShape:
+def confirm_memory(ctx: Context, ask: MemoryRef) -> MemoryShape:
     """Keep a fact for good that came from outside; only a person does."""
-    if desk.caller.turn is not None:
+    if ctx.caller.turn is not None:
         raise Forbidden("Only a person may confirm a memory.")
-    memory = memories.get(desk.tx, user_id=desk.caller.user_id, memory_id=ask.memory_id)
+    memory = memories.get(ctx.tx, user_id=ctx.caller.user_id, memory_id=ask.memory_id)
     if memory is None:
         raise NotFound(f"There is no memory {ask.memory_id}. List yours with list_memories.")
-    return memory_shape(memories.confirm(desk.tx, memory))
+    return memory_shape(memories.confirm(ctx.tx, memory))
 
 
 def memory_shape(memory: Memory) -> MemoryShape:

@@ -5,7 +5,7 @@ from typing import Literal
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session, channel_of
 from homing.model.turns import may_inject
-from homing.operations.desk import Desk, lane_of
+from homing.operations.context import Context, lane_of
 from homing.operations.sessions import make_session
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
@@ -22,20 +22,20 @@ from homing.store import inbounds, messages, sessions, turns
 from homing.store.inbounds import NewInbound
 
 
-def send_message(desk: Desk, ask: SendMessage) -> SentShape:
+def send_message(ctx: Context, ask: SendMessage) -> SentShape:
     """Put a person's message into the session's lane; the session is made if it is missing."""
     if not ask.text.strip():
         raise Invalid("text is empty; write something.", field="text", code="missing")
-    session = _session(desk, ask.session_key)
-    lane_id = lane_of(desk.tx, session, unified=desk.settings.unified_session)
-    sessions.lock(desk.tx, [session.id, lane_id])
+    session = _session(ctx, ask.session_key)
+    lane_id = lane_of(ctx.tx, session, unified=ctx.settings.unified_session)
+    sessions.lock(ctx.tx, [session.id, lane_id])
     # Deleted between our look and our lock: then there is none.
-    session = desk.again(session)
-    sender_id = ask.sender_id or desk.caller.user_id
-    sessions.hear(desk.tx, session, sender_id)
-    waits = any(inbound.line == "people" for inbound in inbounds.waiting(desk.tx, lane_id, 1))
+    session = ctx.again(session)
+    sender_id = ask.sender_id or ctx.caller.user_id
+    sessions.note_sender(ctx.tx, session, sender_id)
+    waits = any(inbound.line == "people" for inbound in inbounds.waiting(ctx.tx, lane_id, 1))
     [inbound_id] = inbounds.enqueue(
-        desk.tx,
+        ctx.tx,
         [
             NewInbound(
                 session_id=session.id,
@@ -50,38 +50,38 @@ def send_message(desk: Desk, ask: SendMessage) -> SentShape:
             )
         ],
     )
-    sessions.mark(desk.tx, {session.id: 0})
-    return SentShape(inbound_id=inbound_id, session_key=session.key, will=_will(desk, lane_id, inbound_id, waits=waits))
+    sessions.bump_rev(ctx.tx, {session.id: 0})
+    return SentShape(inbound_id=inbound_id, session_key=session.key, will=_will(ctx, lane_id, inbound_id, waits=waits))
 
 
-def _will(desk: Desk, lane_id: int, inbound_id: str, *, waits: bool) -> Literal["start", "inject", "queue"]:
-    turn = turns.open_turn_of(desk.tx, lane_id)
-    inbound = inbounds.inbound_by_id(desk.tx, inbound_id)
+def _will(ctx: Context, lane_id: int, inbound_id: str, *, waits: bool) -> Literal["start", "inject", "queue"]:
+    turn = turns.open_turn_of(ctx.tx, lane_id)
+    inbound = inbounds.inbound_by_id(ctx.tx, inbound_id)
     assert inbound is not None
     if turn is None:
         return "queue" if waits else "start"
     return "inject" if may_inject(inbound, turn) else "queue"
 
 
-def _session(desk: Desk, key: str) -> Session:
+def _session(ctx: Context, key: str) -> Session:
     if channel_of(key) == "unified":
         raise NotFound(f"There is no session {key}. List yours with list_sessions.")
-    known = sessions.find(desk.tx, key, user_id=desk.caller.user_id)
-    return known or make_session(desk, key, field="session_key") or desk.session(key)
+    known = sessions.find(ctx.tx, key, user_id=ctx.caller.user_id)
+    return known or make_session(ctx, key, field="session_key") or ctx.session(key)
 
 
-def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:
+def list_messages(ctx: Context, ask: ListMessages) -> Page[MessageShape]:
     """Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward."""
     if ask.after is not None and ask.before is not None:
         raise Invalid("Give after or before, not both.", field="before", code="out_of_range")
-    session = desk.session(ask.session_key)
+    session = ctx.session(ask.session_key)
     key = cursors.decode(ask.cursor, str, int)
     if key is not None and key[0] not in ("after", "before"):
         raise cursors.bad()
     forward = ask.after is not None or (key is not None and key[0] == "after")
     edge = key[1] if key is not None else ask.after if forward else ask.before
     found = messages.page(
-        desk.tx,
+        ctx.tx,
         session.id,
         after=edge if forward else None,
         before=None if forward else edge,
@@ -92,16 +92,16 @@ def list_messages(desk: Desk, ask: ListMessages) -> Page[MessageShape]:
     following = None
     if more:
         following = cursors.encode("after", page[-1].seq) if forward else cursors.encode("before", page[0].seq)
-    return Page(items=show_messages(desk, page), next_cursor=following)
+    return Page(items=show_messages(ctx, page), next_cursor=following)
 
 
-def cancel_turn(desk: Desk, ask: CancelTurn) -> CancelledShape:
+def cancel_turn(ctx: Context, ask: CancelTurn) -> CancelledShape:
     """Ask that the session's open turn be stopped."""
-    session = desk.session(ask.session_key)
-    lane_ids = {session.id} | sessions.unified_of(desk.tx, [session.user_id])
-    sessions.lock(desk.tx, lane_ids)
-    mine = [turn for turn in turns.open_turns_of(desk.tx, lane_ids).values() if turn.session_id == session.id]
+    session = ctx.session(ask.session_key)
+    lane_ids = {session.id} | sessions.unified_of(ctx.tx, [session.user_id])
+    sessions.lock(ctx.tx, lane_ids)
+    mine = [turn for turn in turns.open_turns_of(ctx.tx, lane_ids).values() if turn.session_id == session.id]
     if not mine or (ask.turn_id is not None and mine[0].id != ask.turn_id):
         return CancelledShape(cancelled=False, turn_id=ask.turn_id)
-    turns.request_cancel(desk.tx, mine[0].id, "asked")
+    turns.request_cancel(ctx.tx, mine[0].id, "asked")
     return CancelledShape(cancelled=True, turn_id=mine[0].id)

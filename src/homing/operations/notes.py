@@ -15,16 +15,27 @@ def give_note(
         return
     about = {"cron_job_id": job.id, "cron_job_name": job.name} if job is not None else {}
     note = NewMessage(
-        session_id=home.id, lane_id=lane_id, role="assistant", kind="note", text=text,
-        job_id=job.id if job is not None else None, run_id=run_id, meta=about,
-    )  # fmt: skip
-    (seq,), marks = sessions.say(tx, [note])
-    deliveries.owe(
+        session_id=home.id,
+        lane_id=lane_id,
+        role="assistant",
+        kind="note",
+        text=text,
+        job_id=job.id if job is not None else None,
+        run_id=run_id,
+        meta=about,
+    )
+    (seq,), revisions = sessions.append_messages(tx, [note])
+    deliveries.add_outbound(
         tx,
         [
             NewOutbound(
-                session_id=home.id, user_id=home.user_id, seq=seq, rev=marks[home.id].rev, cause="note", run_id=run_id,
+                session_id=home.id,
+                user_id=home.user_id,
+                seq=seq,
+                rev=revisions[home.id].rev,
+                cause="note",
+                run_id=run_id,
                 addresses=sessions.addresses(tx, [home.id])[home.id],
             )
         ],
-    )  # fmt: skip
+    )

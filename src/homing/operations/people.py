@@ -9,7 +9,7 @@ from homing.model.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from homing.model.ids import is_id, new_secret
 from homing.model.people import Caller, Door
 from homing.model.schedules import check_zone
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.instants import read_future
 from homing.operations.shapes.base import Listing, Nothing, utc
 from homing.operations.shapes.people_asks import (
@@ -39,36 +39,36 @@ TOKENS = "tokens"
 """Rung when a proof has ended: each stream checks its own. It does not say whose, because there may be several."""
 
 
-def get_me(desk: Desk, ask: Nothing) -> MeShape:
+def get_me(ctx: Context, ask: Nothing) -> MeShape:
     """Tell who is asking."""
-    user = people.get_user(desk.tx, desk.caller.user_id)
+    user = people.get_user(ctx.tx, ctx.caller.user_id)
     if user is None:
         raise NotFound("Your user is gone.")
-    return MeShape(user_id=user.id, name=user.name, role=desk.caller.role, timezone=user.timezone)
+    return MeShape(user_id=user.id, name=user.name, role=ctx.caller.role, timezone=user.timezone)
 
 
-def update_me(desk: Desk, ask: UpdateMe) -> MeShape:
+def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
     """Change one's name or zone."""
     values: dict[str, object] = {}
     if ask.gave("name"):
-        values["name"] = ask.name or desk.caller.user_id
+        values["name"] = ask.name or ctx.caller.user_id
     if ask.gave("timezone"):
         values["timezone"] = check_zone(ask.timezone) if ask.timezone else None
     if values:
-        people.change_user(desk.tx, desk.caller.user_id, values)
-        desk.tx.ring(f"user:{desk.caller.user_id}")
-    return get_me(desk, Nothing())
+        people.change_user(ctx.tx, ctx.caller.user_id, values)
+        ctx.tx.ring(f"user:{ctx.caller.user_id}")
+    return get_me(ctx, Nothing())
 
 
-def list_agents(desk: Desk, ask: Nothing) -> Listing[AgentShape]:
+def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
     """List the agents there are."""
-    found = people.list_agents(desk.tx)
-    return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or desk.house.model) for a in found])
+    found = people.list_agents(ctx.tx)
+    return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or ctx.instance.model) for a in found])
 
 
-def list_users(desk: Desk, ask: Nothing) -> Listing[UserShape]:
+def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:
     """List everybody, for admins: their tokens are then listed with list_tokens."""
-    desk.admin()
+    ctx.admin()
     return Listing(
         items=[
             UserShape(
@@ -80,49 +80,56 @@ def list_users(desk: Desk, ask: Nothing) -> Listing[UserShape]:
                 tokens=one.tokens,
                 last_used_at=utc(one.last_used_at),
             )
-            for one in people.list_users(desk.tx)
+            for one in people.list_users(ctx.tx)
         ]
     )
 
 
-def list_tokens(desk: Desk, ask: ListTokens) -> Listing[TokenShape]:
+def list_tokens(ctx: Context, ask: ListTokens) -> Listing[TokenShape]:
     """List one's own tokens, or as an admin another user's; their text is never shown again."""
-    user_id = ask.user or desk.caller.user_id
-    if user_id != desk.caller.user_id:
-        desk.admin()
-        if people.get_user(desk.tx, user_id) is None:
+    user_id = ask.user or ctx.caller.user_id
+    if user_id != ctx.caller.user_id:
+        ctx.admin()
+        if people.get_user(ctx.tx, user_id) is None:
             raise NotFound(f"There is no user {user_id}. List them with list_users.")
-    return Listing(items=[_token_shape(token) for token in people.list_tokens(desk.tx, user_id)])
+    return Listing(items=[_token_shape(token) for token in people.list_tokens(ctx.tx, user_id)])
 
 
-def create_token(desk: Desk, ask: CreateToken) -> NewTokenShape:
+def create_token(ctx: Context, ask: CreateToken) -> NewTokenShape:
     """Make a token. Another user, or the role admin, takes an admin; a new user is made with it.
 
     It ends with the token it was made with, at the latest.
     """
-    user_id = ask.user or desk.caller.user_id
+    user_id = ask.user or ctx.caller.user_id
     role = ask.role or "user"
-    if (user_id != desk.caller.user_id or role == "admin") and not desk.caller.admin:
+    if (user_id != ctx.caller.user_id or role == "admin") and not ctx.caller.admin:
         raise Forbidden("Only an admin may make tokens for other users, or with the role admin.")
-    if ask.approve and not desk.caller.approve:
+    if ask.approve and not ctx.caller.approve:
         raise Forbidden("Only a token that may answer approvals can make another one that may.")
     if not is_id(user_id):
         raise Invalid("A user's name has letters, digits, _ and - only.", field="user", code="out_of_range")
-    parent = _parent(desk)
+    parent = _parent(ctx)
     expires_at = parent.expires_at if parent is not None else None
     if ask.expires is not None:
         asked = read_future(
-            ask.expires, field="expires", now=desk.now, tz=desk.zone(), hours=desk.settings.named_hours, day_ends=True
+            ask.expires, field="expires", now=ctx.now, tz=ctx.zone(), hours=ctx.settings.named_hours, day_ends=True
         )
         expires_at = asked if expires_at is None else min(asked, expires_at)
-    people.add_user(desk.tx, user_id, role=role)
+    people.add_user(ctx.tx, user_id, role=role)
     secret = new_secret("hom_")
     token = people.add_token(
-        desk.tx, user_id=user_id, role=role, kind="token", secret=secret, expires_at=expires_at,
-        made_from=parent.id if parent is not None else None, name=ask.name, approve=ask.approve,
-    )  # fmt: skip
-    if user_id != desk.caller.user_id:
-        _audit(desk, "create_token", token)
+        ctx.tx,
+        user_id=user_id,
+        role=role,
+        kind="token",
+        secret=secret,
+        expires_at=expires_at,
+        made_from=parent.id if parent is not None else None,
+        name=ask.name,
+        approve=ask.approve,
+    )
+    if user_id != ctx.caller.user_id:
+        _audit(ctx, "create_token", token)
     return NewTokenShape(
         id=token.id,
         token=secret,
@@ -134,84 +141,84 @@ def create_token(desk: Desk, ask: CreateToken) -> NewTokenShape:
     )
 
 
-def _parent(desk: Desk) -> Token | None:
+def _parent(ctx: Context) -> Token | None:
     """Hold the token that a new one is to end with: the caller's, or the one that their cookie goes back to."""
-    if desk.caller.token_id is None:
+    if ctx.caller.token_id is None:
         return None
-    proof = people.get_token(desk.tx, desk.caller.token_id)
+    proof = people.get_token(ctx.tx, ctx.caller.token_id)
     if proof is not None and proof.kind != "token" and proof.made_from is None:
         # A cookie of 0.1.0 knows no token.
         return None
     held = (
         None
         if proof is None
-        else people.hold_token(desk.tx, proof.id if proof.kind == "token" else proof.made_from or "")
+        else people.hold_token(ctx.tx, proof.id if proof.kind == "token" else proof.made_from or "")
     )
     if held is None:
         raise Unauthenticated("The token this was asked with has ended meanwhile.")
     return held
 
 
-def revoke_token(desk: Desk, ask: TokenRef) -> Gone:
+def revoke_token(ctx: Context, ask: TokenRef) -> Gone:
     """End a token and everything made with it; an admin may end anybody's."""
-    token = people.get_token(desk.tx, ask.token_id)
-    mine = token is not None and (desk.caller.admin or token.user_id == desk.caller.user_id)
+    token = people.get_token(ctx.tx, ask.token_id)
+    mine = token is not None and (ctx.caller.admin or token.user_id == ctx.caller.user_id)
     if token is None or not mine or token.kind != "token" or token.revoked_at is not None:
         raise NotFound(f"There is no token {ask.token_id}. List yours with list_tokens.")
-    if token.role == "admin" and not desk.caller.admin:
+    if token.role == "admin" and not ctx.caller.admin:
         raise Forbidden("Only an admin's token, or a page signed in as admin, may revoke a token with the role admin.")
-    people.revoke_token(desk.tx, token.id)
-    if token.user_id != desk.caller.user_id:
-        _audit(desk, "revoke_token", token)
-    desk.tx.ring(TOKENS)
+    people.revoke_token(ctx.tx, token.id)
+    if token.user_id != ctx.caller.user_id:
+        _audit(ctx, "revoke_token", token)
+    ctx.tx.ring(TOKENS)
     return Gone(id=token.id)
 
 
-def _audit(desk: Desk, action: str, token: Token) -> None:
+def _audit(ctx: Context, action: str, token: Token) -> None:
     detail = {"owner": token.user_id, "role": token.role, "name": token.name}
-    people.audit(desk.tx, user_id=desk.caller.user_id, action=action, object_id=token.id, detail=detail)
+    people.audit(ctx.tx, user_id=ctx.caller.user_id, action=action, object_id=token.id, detail=detail)
 
 
-def create_code(desk: Desk, *, made_from: str | None = None) -> str:
+def create_code(ctx: Context, *, made_from: str | None = None) -> str:
     """Make a code that signs the caller in once, within ten minutes: for `homing open`. It ends with its token."""
     secret = new_secret()
     people.add_token(
-        desk.tx,
-        user_id=desk.caller.user_id,
-        role=desk.caller.role,
+        ctx.tx,
+        user_id=ctx.caller.user_id,
+        role=ctx.caller.role,
         kind="code",
         secret=secret,
-        expires_at=desk.now + CODE_FOR,
+        expires_at=ctx.now + CODE_FOR,
         made_from=made_from,
-        approve=desk.caller.approve,
+        approve=ctx.caller.approve,
     )
     return secret
 
 
-def sign_in(desk: Desk, ask: SignIn) -> SignedInShape:
+def sign_in(ctx: Context, ask: SignIn) -> SignedInShape:
     """Give a cookie for a one-time code or a token. Nobody need be known to ask this."""
     if (ask.code is None) == (ask.token is None):
         raise Invalid("Give a code or a token.", field="code", code="missing")
     if ask.code is not None:
-        proof = people.spend_code(desk.tx, ask.code)
+        proof = people.spend_code(ctx.tx, ask.code)
     else:
-        proof = people.find_token(desk.tx, ask.token or "")
+        proof = people.find_token(ctx.tx, ask.token or "")
         proof = proof if proof is not None and proof.kind == "token" else None
     if proof is None:
         raise _not_valid()
     root_id = proof.id if proof.kind == "token" else proof.made_from
-    root = None if root_id is None else people.hold_token(desk.tx, root_id)
+    root = None if root_id is None else people.hold_token(ctx.tx, root_id)
     if root is None and root_id is not None:
         raise _not_valid()
     secret, key = new_secret(), new_secret()
     cookie = people.add_token(
-        desk.tx,
+        ctx.tx,
         user_id=proof.user_id,
         role=proof.role,
         kind="cookie",
         secret=page_secret(secret, key),
         # A token that ends must not live on as a cookie.
-        expires_at=_until(desk.now + COOKIE_FOR, root),
+        expires_at=_until(ctx.now + COOKIE_FOR, root),
         made_from=root_id,
         approve=proof.approve,
     )
@@ -237,13 +244,13 @@ def _until(instant: datetime, root: Token | None) -> datetime:
     return instant if root is None or root.expires_at is None else min(instant, root.expires_at)
 
 
-def sign_out(desk: Desk, ask: SignOut) -> SignedOutShape:
+def sign_out(ctx: Context, ask: SignOut) -> SignedOutShape:
     """Make a cookie worthless."""
     secret = page_secret(ask.cookie, ask.key)
-    known = people.find_token(desk.tx, secret)
+    known = people.find_token(ctx.tx, secret)
     if known is not None and known.kind == "cookie":
-        people.revoke_secret(desk.tx, secret)
-        desk.tx.ring(TOKENS)
+        people.revoke_secret(ctx.tx, secret)
+        ctx.tx.ring(TOKENS)
     return SignedOutShape()
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from homing.model.errors import Refused
 from homing.model.jobs import Job
 from homing.model.runs import COUNTED, SCHEDULED, TRIGGERS, Run, Trigger
-from homing.operations.definition import columns_of, frozen
-from homing.operations.desk import Desk
-from homing.operations.reach import hold_job
+from homing.operations.access import hold_job
+from homing.operations.context import Context
+from homing.operations.definition import columns_of, to_json
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.views import show_job
@@ -17,27 +17,32 @@ from homing.store import Tx, inbounds, jobs, runs, sessions, turns
 from homing.store.runs import Finished
 
 
-def remove_job(desk: Desk, ask: JobRef) -> JobShape:
+def remove_job(ctx: Context, ask: JobRef) -> JobShape:
     """Remove a job; it can be brought back for thirty days."""
-    return show_job(desk, remove(desk, hold_job(desk, ask.job_id)))
+    return show_job(ctx, remove(ctx, hold_job(ctx, ask.job_id)))
 
 
-def remove(desk: Desk, job: Job, *, undoable: bool = True) -> Job:
+def remove(ctx: Context, job: Job, *, undoable: bool = True) -> Job:
     """Remove a locked job. The very turn that asks for it may finish."""
-    spared = desk.caller.turn.id if desk.caller.turn else ""
-    running = withdraw_runs(desk.tx, [job.id], reason="removed").running
-    turns.request_cancels(desk.tx, running - {spared}, "removed")
-    sessions.lock(desk.tx, [job.session_id])
-    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
-    undo = {"change": "removed", "revision": job.revision + 1, "before": frozen(columns_of(job))}
+    spared = ctx.caller.turn.id if ctx.caller.turn else ""
+    running = withdraw_runs(ctx.tx, [job.id], reason="removed").running
+    turns.request_cancels(ctx.tx, running - {spared}, "removed")
+    sessions.lock(ctx.tx, [job.session_id])
+    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    undo = {"change": "removed", "revision": job.revision + 1, "before": to_json(columns_of(job))}
     removed = jobs.change(
-        desk.tx,
+        ctx.tx,
         job,
         {
-            "removed_at": desk.now, "next_run_at": None, "disabled_until": None, "retry": 0, "retry_of": None,
-            "rev": rev, "undo": undo if undoable else None,
+            "removed_at": ctx.now,
+            "next_run_at": None,
+            "disabled_until": None,
+            "retry": 0,
+            "retry_of": None,
+            "rev": rev,
+            "undo": undo if undoable else None,
         },
-    )  # fmt: skip
+    )
     assert removed is not None, "the job is locked"
     return removed
 
@@ -72,10 +77,13 @@ def withdraw_runs(
     withdrawn = {inbound.run_id for inbound in inbounds.withdraw_runs(tx, queued)} if queued else set[str | None]()
     gone = [run for run in active.values() if run.id in withdrawn]
     if gone:
-        marks = sessions.mark(tx, dict.fromkeys({run.session_id for run in gone}, 0))
+        revisions = sessions.bump_rev(tx, dict.fromkeys({run.session_id for run in gone}, 0))
         runs.finish_runs(
             tx,
-            [Finished(run_id=run.id, state="skipped", reason=reason, rev=marks[run.session_id].rev) for run in gone],
+            [
+                Finished(run_id=run.id, state="skipped", reason=reason, rev=revisions[run.session_id].rev)
+                for run in gone
+            ],
         )
         uncount(tx, gone)
     running = frozenset(run.turn_id for run in active.values() if run.turn_id is not None)
@@ -93,7 +101,7 @@ def go_on_without(tx: Tx, withdrawn: Collection[Run], *, reason: str) -> None:
     for job in jobs.get_many(tx, waiting).values() if waiting else ():
         if not job.enabled or job.removed_at is not None or job.next_run_at is not None:
             continue
-        rev = sessions.mark(tx, {job.session_id: 0})[job.session_id].rev
+        rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
         upcoming = _next_of(tx, job)
         jobs.engine_write(tx, job.id, {"rev": rev, "next_run_at": upcoming, "retry": 0, "retry_of": None})
         if upcoming is None:

@@ -5,12 +5,12 @@ from homing.model.errors import Conflict
 from homing.model.jobs import DueJob, Job
 from homing.model.runs import Run
 from homing.model.schedules import check_zone
+from homing.operations.access import check_may_change, hold_job, see_job, see_run
 from homing.operations.brakes import check_may_run, depth_after, stop_job
-from homing.operations.desk import Desk, lane_of
+from homing.operations.context import Context, lane_of
 from homing.operations.firing import Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.instants import read_instant
-from homing.operations.reach import check_may_change, hold_job, see_job, see_run
 from homing.operations.removal import go_on_without, uncount
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
@@ -22,33 +22,37 @@ from homing.store import inbounds, jobs, run_lists, runs, sessions, turns
 from homing.store.runs import Finished
 
 
-def run_job(desk: Desk, ask: JobRef) -> RunShape:
+def run_job(ctx: Context, ask: JobRef) -> RunShape:
     """Run a job now: an ordinary run, trigger `manual`; its schedule stays as it is."""
-    check_may_run(desk)
-    job = hold_job(desk, ask.job_id)
-    active = runs.active_jobs(desk.tx, [job.id])
+    check_may_run(ctx)
+    job = hold_job(ctx, ask.job_id)
+    active = runs.active_jobs(ctx.tx, [job.id])
     if job.id in active:
         raise _already(active[job.id])
     check_zone(job.timing.schedule.tz, field="schedule.tz")
     firing = Firing(
-        job=_due_now(desk, job), trigger="manual", scheduled_for=desk.now, lateness_ms=0, next_run_at=job.next_run_at,
-        depth=depth_after(desk.caller.turn),
-    )  # fmt: skip
-    give_heartbeats(desk.tx, [firing.job], desk.settings)
+        job=_due_now(ctx, job),
+        trigger="manual",
+        scheduled_for=ctx.now,
+        lateness_ms=0,
+        next_run_at=job.next_run_at,
+        depth=depth_after(ctx.caller.turn),
+    )
+    give_heartbeats(ctx.tx, [firing.job], ctx.settings)
     fired = fire(
-        desk.tx,
+        ctx.tx,
         [firing],
-        unified=desk.settings.unified_session,
-        beating=desk.settings.heartbeat_minutes > 0,
+        unified=ctx.settings.unified_session,
+        beating=ctx.settings.heartbeat_minutes > 0,
     )
     if firing.run_id not in fired.run_ids:
         raise _already(firing.run_id)
-    jobs.engine_write(desk.tx, job.id, {"rev": fired.revs[job.session_id]})
+    jobs.engine_write(ctx.tx, job.id, {"rev": fired.revs[job.session_id]})
     if firing.run_id in fired.braked and firing.depth <= DEEPEST:
-        home = sessions.get(desk.tx, job.session_id)
-        lane_id = lane_of(desk.tx, home, unified=desk.settings.unified_session)
-        stop_job(desk.tx, job, home=home, lane_id=lane_id, run_id=firing.run_id)
-    return show_run(desk, see_run(desk, firing.run_id))
+        home = sessions.get(ctx.tx, job.session_id)
+        lane_id = lane_of(ctx.tx, home, unified=ctx.settings.unified_session)
+        stop_job(ctx.tx, job, home=home, lane_id=lane_id, run_id=firing.run_id)
+    return show_run(ctx, see_run(ctx, firing.run_id))
 
 
 def _already(run_id: str) -> Conflict:
@@ -59,7 +63,7 @@ def _already(run_id: str) -> Conflict:
     )
 
 
-def _due_now(desk: Desk, job: Job) -> DueJob:
+def _due_now(ctx: Context, job: Job) -> DueJob:
     return DueJob(
         id=job.id,
         name=job.name,
@@ -74,28 +78,28 @@ def _due_now(desk: Desk, job: Job) -> DueJob:
         kind=job.kind,
         revision=job.revision,
         schedule_errors=0,
-        next_run_at=desk.now,
+        next_run_at=ctx.now,
         timing=job.timing,
     )
 
 
-def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
+def list_runs(ctx: Context, ask: ListRuns) -> Page[RunRow]:
     """List runs, newest first; those of a removed job stay readable."""
     before = cursors.decode_in("runs", ask.cursor)
     if ask.job_id is not None:
-        see_job(desk, ask.job_id, gone=True)
-    session = desk.session(ask.session_key) if ask.session_key else None
-    tz = desk.zone(session)
+        see_job(ctx, ask.job_id, gone=True)
+    session = ctx.session(ask.session_key) if ask.session_key else None
+    tz = ctx.zone(session)
     found = run_lists.listed(
-        desk.tx,
-        user_id=desk.caller.user_id,
+        ctx.tx,
+        user_id=ctx.caller.user_id,
         job_id=ask.job_id,
         session_id=session.id if session else None,
         state=ask.state,
-        since=read_instant(ask.from_, field="from", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        since=read_instant(ask.from_, field="from", now=ctx.now, tz=tz, hours=ctx.settings.named_hours)
         if ask.from_
         else None,
-        until=read_instant(ask.to, field="to", now=desk.now, tz=tz, hours=desk.settings.named_hours, day_ends=True)
+        until=read_instant(ask.to, field="to", now=ctx.now, tz=tz, hours=ctx.settings.named_hours, day_ends=True)
         if ask.to
         else None,
         before_n=before,
@@ -103,35 +107,35 @@ def list_runs(desk: Desk, ask: ListRuns) -> Page[RunRow]:
     )
     more = len(found) > ask.limit
     page = found[: ask.limit]
-    following = cursors.encode_in("runs", run_lists.number_of(desk.tx, page[-1].id)) if more else None
-    return Page(items=show_runs(desk, page), next_cursor=following)
+    following = cursors.encode_in("runs", run_lists.number_of(ctx.tx, page[-1].id)) if more else None
+    return Page(items=show_runs(ctx, page), next_cursor=following)
 
 
-def get_run(desk: Desk, ask: RunRef) -> RunShape:
+def get_run(ctx: Context, ask: RunRef) -> RunShape:
     """Read one run whole: its prompt as used, its steps, how far its answer got."""
-    return show_run(desk, see_run(desk, ask.run_id))
+    return show_run(ctx, see_run(ctx, ask.run_id))
 
 
-def cancel_run(desk: Desk, ask: RunRef) -> RunShape:
+def cancel_run(ctx: Context, ask: RunRef) -> RunShape:
     """Cancel a run: a queued one leaves its lane, a running one is asked to stop."""
-    see = see_run(desk, ask.run_id)
-    check_may_change(desk, see.job_id)
-    jobs.lock(desk.tx, [see.job_id])
-    sessions.lock(desk.tx, [see.session_id, see.lane_id])
-    run = see_run(desk, ask.run_id)
-    if run.state == "queued" and inbounds.withdraw_runs(desk.tx, [run.id]):
-        rev = sessions.mark(desk.tx, {run.session_id: 0})[run.session_id].rev
-        runs.finish_runs(desk.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
-        _after_cancel(desk, run, rev)
+    see = see_run(ctx, ask.run_id)
+    check_may_change(ctx, see.job_id)
+    jobs.lock(ctx.tx, [see.job_id])
+    sessions.lock(ctx.tx, [see.session_id, see.lane_id])
+    run = see_run(ctx, ask.run_id)
+    if run.state == "queued" and inbounds.withdraw_runs(ctx.tx, [run.id]):
+        rev = sessions.bump_rev(ctx.tx, {run.session_id: 0})[run.session_id].rev
+        runs.finish_runs(ctx.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
+        _after_cancel(ctx, run, rev)
     elif run.state == "running" and run.turn_id is not None:
-        turns.request_cancel(desk.tx, run.turn_id, "asked")
+        turns.request_cancel(ctx.tx, run.turn_id, "asked")
     else:
         raise Conflict(f"This run is over: {run.state}. Only a queued or running one can be cancelled.")
-    return show_run(desk, see_run(desk, run.id))
+    return show_run(ctx, see_run(ctx, run.id))
 
 
-def _after_cancel(desk: Desk, run: Run, rev: int) -> None:
+def _after_cancel(ctx: Context, run: Run, rev: int) -> None:
     """A run that never opened counts for nothing; a one-shot whose only run it was has no time left."""
-    jobs.engine_write(desk.tx, run.job_id, {"rev": rev, "last_run_id": run.id, "last_run_at": desk.now})
-    uncount(desk.tx, [run])
-    go_on_without(desk.tx, [run], reason="Its run was cancelled, and it has no further time to run.")
+    jobs.engine_write(ctx.tx, run.job_id, {"rev": rev, "last_run_id": run.id, "last_run_at": ctx.now})
+    uncount(ctx.tx, [run])
+    go_on_without(ctx.tx, [run], reason="Its run was cancelled, and it has no further time to run.")

@@ -4,16 +4,16 @@ from homing.model.errors import Conflict
 from homing.model.jobs import Job
 from homing.model.runs import ACTIVE
 from homing.model.sessions import Session
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.removal import go_on_without, withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
 from homing.store import LookAgain, Tx, inbounds, jobs, runs, sessions, turns
 
 
-def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
+def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     """Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may begin anew."""
-    tx = desk.tx
-    session = desk.session(ask.session_key)
+    tx = ctx.tx
+    session = ctx.session(ask.session_key)
     bound = jobs.bound_to(tx, session.id)
     if not ask.delete_automations:
         _refuse_blocked(bound)
@@ -25,12 +25,12 @@ def delete_session(desk: Desk, ask: DeleteSession) -> DeletedShape:
     # Whoever adds a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
-    desk.again(session)
+    ctx.again(session)
     inbounds.withdraw_all(tx, session.id)
     running = {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
     running |= withdrawn.running
     turns.request_cancels(tx, running, "session_deleted")
-    rev = sessions.mark(tx, {session.id: 0})[session.id].rev
+    rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
     go_on_without(
         tx,
         [run for run in withdrawn.runs if run.job_id in working],

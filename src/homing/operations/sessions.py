@@ -7,7 +7,7 @@ from homing.model.ids import new_id
 from homing.model.runs import epoch_us, from_epoch_us
 from homing.model.schedules import check_zone
 from homing.model.sessions import HTTP_CHANNELS, Session, channel_of, check_key
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.session import SessionShape
@@ -18,19 +18,19 @@ from homing.store import people, sessions
 AGENT = "main"
 
 
-def add_session(desk: Desk, ask: AddSession) -> SessionShape:
+def add_session(ctx: Context, ask: AddSession) -> SessionShape:
     """Make a session; without a key it gets one of its own."""
     key = ask.key or new_id("web").replace("_", ":", 1)
-    agent_id = check_agent(desk, ask.agent_id)
+    agent_id = check_agent(ctx, ask.agent_id)
     zone = check_zone(ask.timezone) if ask.timezone else None
-    made = make_session(desk, key, agent_id=agent_id, title=ask.title, timezone=zone)
+    made = make_session(ctx, key, agent_id=agent_id, title=ask.title, timezone=zone)
     if made is None:
         raise Conflict(f"You have a session {key} already. Use it, or choose another key.", code="session_exists")
-    return show_session(desk, made)
+    return show_session(ctx, made)
 
 
 def make_session(
-    desk: Desk,
+    ctx: Context,
     key: str,
     *,
     agent_id: str = AGENT,
@@ -40,43 +40,41 @@ def make_session(
 ) -> Session | None:
     """Make a session for the caller; None when they have one of that key already."""
     check_key(key)
-    if channel_of(key) not in HTTP_CHANNELS and desk.caller.door != "import":
+    if channel_of(key) not in HTTP_CHANNELS and ctx.caller.door != "import":
         raise Invalid(
             f"{channel_of(key)}: keys belong to their channel. Use web:, cli: or api: followed by a name.",
             field=field,
             code="reserved_key",
         )
-    return sessions.add(
-        desk.tx, key=key, user_id=desk.caller.user_id, agent_id=agent_id, title=title, timezone=timezone
-    )
+    return sessions.add(ctx.tx, key=key, user_id=ctx.caller.user_id, agent_id=agent_id, title=title, timezone=timezone)
 
 
-def check_agent(desk: Desk, agent_id: str | None) -> str:
+def check_agent(ctx: Context, agent_id: str | None) -> str:
     """Name an agent that is there."""
     if agent_id is None:
         return AGENT
-    if people.get_agent(desk.tx, agent_id) is None:
+    if people.get_agent(ctx.tx, agent_id) is None:
         raise Invalid(
             f"There is no agent {agent_id}. List them with list_agents.", field="agent_id", code="out_of_range"
         )
     return agent_id
 
 
-def get_session(desk: Desk, ask: SessionRef) -> SessionShape:
+def get_session(ctx: Context, ask: SessionRef) -> SessionShape:
     """Read one session: who is in, who waits."""
-    return show_session(desk, desk.session(ask.session_key))
+    return show_session(ctx, ctx.session(ask.session_key))
 
 
-def list_sessions(desk: Desk, ask: ListSessions) -> Page[SessionShape]:
+def list_sessions(ctx: Context, ask: ListSessions) -> Page[SessionShape]:
     """List one's own sessions, newest activity first; those of isolated runs only with channel=cron."""
     key = cursors.decode(ask.cursor, int, int)
     before = None if key is None else (_instant(key[0]), key[1])
     found = sessions.listed(
-        desk.tx, user_id=desk.caller.user_id, q=ask.q, channel=ask.channel, before=before, limit=ask.limit + 1
+        ctx.tx, user_id=ctx.caller.user_id, q=ask.q, channel=ask.channel, before=before, limit=ask.limit + 1
     )
     page = found[: ask.limit]
     following = cursors.encode(epoch_us(page[-1].updated_at), page[-1].id) if len(found) > ask.limit else None
-    return Page(items=show_sessions(desk, page), next_cursor=following)
+    return Page(items=show_sessions(ctx, page), next_cursor=following)
 
 
 def _instant(microseconds: int) -> datetime:
@@ -86,47 +84,47 @@ def _instant(microseconds: int) -> datetime:
         raise cursors.bad() from None
 
 
-def update_session(desk: Desk, ask: UpdateSession) -> SessionShape:
+def update_session(ctx: Context, ask: UpdateSession) -> SessionShape:
     """Change what is given of a session; null means the default."""
-    session = desk.session(ask.session_key)
-    sessions.lock(desk.tx, [session.id])
-    session = desk.again(session)
+    session = ctx.session(ask.session_key)
+    sessions.lock(ctx.tx, [session.id])
+    session = ctx.again(session)
     values: dict[str, object] = {}
     if ask.gave("title"):
         values["title"] = ask.title
     if ask.gave("timezone"):
         values["timezone"] = check_zone(ask.timezone) if ask.timezone else None
     if ask.gave("agent_id"):
-        values["agent_id"] = check_agent(desk, ask.agent_id)
+        values["agent_id"] = check_agent(ctx, ask.agent_id)
     wanted = None
     if ask.gave("addresses"):
         wanted = list(dict.fromkeys(ask.addresses)) if ask.addresses is not None else [session.key]
         for n, address in enumerate(wanted):
-            check_address(desk, session, address, field=f"addresses.{n}")
+            check_address(ctx, session, address, field=f"addresses.{n}")
     if ask.revision is not None and ask.revision != session.revision:
         raise Conflict(
             f"Somebody changed it meanwhile: it is at revision {session.revision}. Look again, then repeat the change.",
             code="stale_revision",
-            extra={"current": show_session(desk, session).plain()},
+            extra={"current": show_session(ctx, session).plain()},
         )
     if not values and wanted is None:
-        return show_session(desk, session)
+        return show_session(ctx, session)
     if wanted is not None:
-        sessions.set_addresses(desk.tx, session.id, wanted)
-    sessions.change(desk.tx, session, values, revision=session.revision)
-    return show_session(desk, desk.session(session.key))
+        sessions.set_addresses(ctx.tx, session.id, wanted)
+    sessions.change(ctx.tx, session, values, revision=session.revision)
+    return show_session(ctx, ctx.session(session.key))
 
 
-def check_address(desk: Desk, session: Session, address: str, *, field: str) -> None:
+def check_address(ctx: Context, session: Session, address: str, *, field: str) -> None:
     """Rule 33: a session answers to its own address, to its user's webhooks, or to one that was granted."""
-    if address == session.key or address in sessions.addresses(desk.tx, [session.id])[session.id]:
+    if address == session.key or address in sessions.addresses(ctx.tx, [session.id])[session.id]:
         return
     channel, _, place = address.partition(":")
     if channel == "webhook":
-        webhook = people.get_webhook(desk.tx, place)
+        webhook = people.get_webhook(ctx.tx, place)
         if webhook is not None and webhook.user_id == session.user_id:
             return
-    grant = people.find_grant(desk.tx, user_id=session.user_id, agent_id=session.agent_id, address=address, hold=True)
+    grant = people.find_grant(ctx.tx, user_id=session.user_id, agent_id=session.agent_id, address=address, hold=True)
     if grant is not None:
         return
     raise Invalid(

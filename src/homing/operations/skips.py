@@ -3,19 +3,19 @@
 from datetime import datetime
 
 from homing.model.jobs import Job, Timing
+from homing.operations.context import Context
 from homing.operations.definition import next_from_now
-from homing.operations.desk import Desk
 from homing.store import runs, sessions
 
 
-def next_besides_skips(desk: Desk, job: Job, timing: Timing) -> datetime | None:
+def next_besides_skips(ctx: Context, job: Job, timing: Timing) -> datetime | None:
     """Find the next instant of a definition written now. What was left out stays so over a pause, but not over another
     schedule, nor when somebody goes on with a job that is done."""
     if job.disabled_by == "done" or (timing.schedule, timing.starts_at) != (job.timing.schedule, job.timing.starts_at):
-        _forget(desk, job)
-        return next_from_now(desk, timing)
-    until = runs.left_out_until(desk.tx, job.id)
-    return timing.next_due(until) if until is not None and until > desk.now else next_from_now(desk, timing)
+        _forget(ctx, job)
+        return next_from_now(ctx, timing)
+    until = runs.left_out_until(ctx.tx, job.id)
+    return timing.next_due(until) if until is not None and until > ctx.now else next_from_now(ctx, timing)
 
 
 def passed(job: Job, first: datetime, now: datetime) -> tuple[datetime, int]:
@@ -28,14 +28,14 @@ def passed(job: Job, first: datetime, now: datetime) -> tuple[datetime, int]:
     return last, count
 
 
-def _forget(desk: Desk, job: Job) -> None:
-    skip = runs.last_skip(desk.tx, job.id)
-    if skip is None or skip.reason != "asked" or (skip.missed_until or skip.scheduled_for) <= desk.now:
+def _forget(ctx: Context, job: Job) -> None:
+    skip = runs.last_skip(ctx.tx, job.id)
+    if skip is None or skip.reason != "asked" or (skip.missed_until or skip.scheduled_for) <= ctx.now:
         return
-    sessions.lock(desk.tx, [job.session_id])
-    if skip.scheduled_for > desk.now:
-        runs.delete_skip(desk.tx, skip.id)
+    sessions.lock(ctx.tx, [job.session_id])
+    if skip.scheduled_for > ctx.now:
+        runs.delete_skip(ctx.tx, skip.id)
         return
-    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
-    gone, count = passed(job, skip.scheduled_for, desk.now)
-    runs.shorten_skip(desk.tx, skip.id, until=gone, count=count, rev=rev)
+    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    gone, count = passed(job, skip.scheduled_for, ctx.now)
+    runs.shorten_skip(ctx.tx, skip.id, until=gone, count=count, rev=rev)

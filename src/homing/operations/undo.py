@@ -6,9 +6,10 @@ from typing import Any
 
 from homing.model.errors import Conflict
 from homing.model.jobs import Job, Timing
+from homing.operations.access import hold_job
 from homing.operations.brakes import check_may_enable, check_pace
-from homing.operations.definition import columns_of, next_from_now, thawed, timing_of
-from homing.operations.desk import Desk
+from homing.operations.context import Context
+from homing.operations.definition import columns_of, from_json, next_from_now, timing_of
 from homing.operations.job_changes import (
     RESCHEDULED,
     check_dedupe_key,
@@ -16,7 +17,6 @@ from homing.operations.job_changes import (
     withdraw_rescheduled,
     write_values,
 )
-from homing.operations.reach import hold_job
 from homing.operations.removal import remove, withdraw_runs
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import UndoJob
@@ -32,24 +32,24 @@ _ENGINES = frozenset(
 _OVER = "Its time passed before the change was taken back."
 
 
-def undo_job(desk: Desk, ask: UndoJob) -> JobShape:
+def undo_job(ctx: Context, ask: UndoJob) -> JobShape:
     """Take back the change that made the given revision: added → removed, removed → back, and so on."""
-    job = hold_job(desk, ask.job_id, removed=True)
+    job = hold_job(ctx, ask.job_id, removed=True)
     if ask.revision != job.revision:
-        raise stale(desk, job)
+        raise stale(ctx, job)
     undo = job.undo
     if undo is None or (job.removed_at is not None) != (undo["change"] == "removed"):
         raise Conflict("There is nothing to undo: its last change cannot be taken back.", code="nothing_to_undo")
     match undo["change"]:
         case "added":
-            return show_job(desk, remove(desk, job, undoable=False))
+            return show_job(ctx, remove(ctx, job, undoable=False))
         case "skipped":
-            return _unskip(desk, job, undo)
+            return _unskip(ctx, job, undo)
         case "removed":
-            _check_can_return(desk, job)
-            return _restore(desk, job, undo, {"removed_at": None})
+            _check_can_return(ctx, job)
+            return _restore(ctx, job, undo, {"removed_at": None})
         case _:
-            return _restore(desk, job, undo, {})
+            return _restore(ctx, job, undo, {})
 
 
 def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
@@ -58,39 +58,39 @@ def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
     return before  # pyright: ignore[reportUnknownVariableType]
 
 
-def _restore(desk: Desk, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
-    columns = thawed(_before(undo))
+def _restore(ctx: Context, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
+    columns = from_json(_before(undo))
     schedule = schedule_of(columns)
     if not columns["enabled"] and job.enabled:
-        withdraw_runs(desk.tx, [job.id], reason="disabled", also=[job.session_id])
+        withdraw_runs(ctx.tx, [job.id], reason="disabled", also=[job.session_id])
     elif (schedule, columns["starts_at"]) != (job.timing.schedule, job.timing.starts_at):
-        withdraw_rescheduled(desk, job)
-    job = jobs.get(desk.tx, job.id) or job
-    check_dedupe_key(desk, job, columns["dedupe_key"])
+        withdraw_rescheduled(ctx, job)
+    job = jobs.get(ctx.tx, job.id) or job
+    check_dedupe_key(ctx, job, columns["dedupe_key"])
     retry = columns["retry"]
-    columns |= _next_instant(desk, job, columns)
+    columns |= _next_instant(ctx, job, columns)
     if columns["disabled_by"] in {None, "done"}:
-        columns |= _run_again(desk, undo.get("withdrawn"), retry)
+        columns |= _run_again(ctx, undo.get("withdrawn"), retry)
     awakes = columns["enabled"] and not job.enabled
     if awakes:
-        check_may_enable(desk, job)
+        check_may_enable(ctx, job)
     timing = timing_of(columns, schedule, job.timing.runs_queued)
-    check_pace(desk, timing, columns["next_run_at"], before=None if awakes else job)
-    return show_job(desk, write_values(desk, job, {**columns, **more, "undo": None}))
+    check_pace(ctx, timing, columns["next_run_at"], before=None if awakes else job)
+    return show_job(ctx, write_values(ctx, job, {**columns, **more, "undo": None}))
 
 
-def _run_again(desk: Desk, run_id: object, retry: int) -> dict[str, Any]:
+def _run_again(ctx: Context, run_id: object, retry: int) -> dict[str, Any]:
     """Let the run fire after all that the change had withdrawn: late, under the rules for late ones."""
-    run = runs.get(desk.tx, str(run_id)) if run_id is not None else None
-    if run is None or run.reason != RESCHEDULED or not runs.delete_skip(desk.tx, run.id):
+    run = runs.get(ctx.tx, str(run_id)) if run_id is not None else None
+    if run is None or run.reason != RESCHEDULED or not runs.delete_skip(ctx.tx, run.id):
         return {}
     values: dict[str, Any] = {"enabled": True, "disabled_by": None, "disabled_reason": None}
     if run.trigger == "retry":
-        return values | {"next_run_at": desk.now, "retry": retry, "retry_of": run.scheduled_for}
+        return values | {"next_run_at": ctx.now, "retry": retry, "retry_of": run.scheduled_for}
     return values | {"next_run_at": run.scheduled_for}
 
 
-def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:
+def _next_instant(ctx: Context, job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:
     """An instant that is still to come is kept, since it knows of skips; else it counts from now."""
     still: dict[str, Any] = {"retry": 0, "retry_of": None}
     if not columns["enabled"]:
@@ -100,9 +100,9 @@ def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str,
         # The change was not about when: what the engine did since then stands, be it a run, a retry or a pause.
         return {name: value for name, value in columns_of(job).items() if name in _ENGINES}
     kept: datetime | None = columns["next_run_at"]
-    if kept is None or kept <= desk.now or columns["retry"]:
-        kept = next_from_now(desk, timing)
-    if kept is None and runs.active_jobs(desk.tx, [job.id]):
+    if kept is None or kept <= ctx.now or columns["retry"]:
+        kept = next_from_now(ctx, timing)
+    if kept is None and runs.active_jobs(ctx.tx, [job.id]):
         # Its last run is under way, and how that ends says what comes after it.
         return still | {"next_run_at": None}
     if kept is None:
@@ -112,40 +112,43 @@ def _next_instant(desk: Desk, job: Job, columns: Mapping[str, Any]) -> dict[str,
 
 def _same_times(one: Timing, other: Timing) -> bool:
     return (one.schedule, one.starts_at, one.ends_at, one.max_runs) == (
-        other.schedule, other.starts_at, other.ends_at, other.max_runs,
-    )  # fmt: skip
+        other.schedule,
+        other.starts_at,
+        other.ends_at,
+        other.max_runs,
+    )
 
 
-def _check_can_return(desk: Desk, job: Job) -> None:
-    if sessions.get(desk.tx, job.session_id).deleted_at is not None:
+def _check_can_return(ctx: Context, job: Job) -> None:
+    if sessions.get(ctx.tx, job.session_id).deleted_at is not None:
         raise Conflict("Its session is deleted, so it cannot come back. Add it anew to another session.")
-    if not jobs.has_room(desk.tx, job.user_id, desk.settings.max_jobs):
-        raise Conflict(f"You have {desk.settings.max_jobs} automations, the most allowed.", code="quota_reached")
+    if not jobs.has_room(ctx.tx, job.user_id, ctx.settings.max_jobs):
+        raise Conflict(f"You have {ctx.settings.max_jobs} automations, the most allowed.", code="quota_reached")
 
 
-def _unskip(desk: Desk, job: Job, undo: Mapping[str, object]) -> JobShape:
+def _unskip(ctx: Context, job: Job, undo: Mapping[str, object]) -> JobShape:
     skip = undo["skip"]
     assert isinstance(skip, Mapping)
     told: Mapping[str, Any] = skip  # pyright: ignore[reportUnknownVariableType]
     first, last = datetime.fromisoformat(told["first"]), datetime.fromisoformat(told["last"])
-    if last <= desk.now:
+    if last <= ctx.now:
         raise Conflict("There is nothing to undo: the time that was left out is over.", code="nothing_to_undo")
-    sessions.lock(desk.tx, [job.session_id])
-    rev = sessions.mark(desk.tx, {job.session_id: 0})[job.session_id].rev
+    sessions.lock(ctx.tx, [job.session_id])
+    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
     upcoming = first
-    if first <= desk.now:
+    if first <= ctx.now:
         # Some of it is over: those instants stay left out.
-        upcoming = job.timing.next_due(desk.now)
-        gone, count = passed(job, first, desk.now)
-        runs.shorten_skip(desk.tx, told["run_id"], until=gone, count=int(told.get("count_before", 0)) + count, rev=rev)
+        upcoming = job.timing.next_due(ctx.now)
+        gone, count = passed(job, first, ctx.now)
+        runs.shorten_skip(ctx.tx, told["run_id"], until=gone, count=int(told.get("count_before", 0)) + count, rev=rev)
     elif "until" in told:
         until = datetime.fromisoformat(told["until"])
-        runs.shorten_skip(desk.tx, told["run_id"], until=until, count=int(told["count_before"]), rev=rev)
-        runs.set_next(desk.tx, told["run_id"], first)
+        runs.shorten_skip(ctx.tx, told["run_id"], until=until, count=int(told["count_before"]), rev=rev)
+        runs.set_next(ctx.tx, told["run_id"], first)
     else:
-        runs.delete_skip(desk.tx, told["run_id"])
-    check_may_enable(desk, job)
-    check_pace(desk, job.timing, upcoming)
-    columns = thawed(_before(undo))
+        runs.delete_skip(ctx.tx, told["run_id"])
+    check_may_enable(ctx, job)
+    check_pace(ctx, job.timing, upcoming)
+    columns = from_json(_before(undo))
     state = {name: columns[name] for name in ("enabled", "disabled_by", "disabled_reason", "disabled_until")}
-    return show_job(desk, write_values(desk, job, {**state, "next_run_at": upcoming, "undo": None}))
+    return show_job(ctx, write_values(ctx, job, {**state, "next_run_at": upcoming, "undo": None}))

@@ -9,9 +9,9 @@ from itertools import islice
 from homing.model.errors import Invalid, Refused
 from homing.model.jobs import Job
 from homing.model.schedules import At, check, check_zone, count_between, next_times, read_schedule, warnings
-from homing.model.schedules.points import whole_ms
+from homing.model.schedules.times import whole_ms
 from homing.model.schedules.zones import instant_of, wall_of, zone
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.instants import read_instant
 from homing.operations.shapes.base import local
 from homing.operations.shapes.job import schedule_shape, schedule_words
@@ -37,32 +37,32 @@ class Ahead:
     end: datetime
 
 
-def list_upcoming(desk: Desk, ask: ListUpcoming) -> Ahead:
+def list_upcoming(ctx: Context, ask: ListUpcoming) -> Ahead:
     """Tell what fires between two instants; a day with many times of one job is one item with a count."""
-    session = desk.session(ask.session_key) if ask.session_key else None
-    tz = desk.zone(session)
+    session = ctx.session(ask.session_key) if ask.session_key else None
+    tz = ctx.zone(session)
     begin = (
-        read_instant(ask.from_, field="from", now=desk.now, tz=tz, hours=desk.settings.named_hours)
+        read_instant(ask.from_, field="from", now=ctx.now, tz=tz, hours=ctx.settings.named_hours)
         if ask.from_
-        else desk.now
+        else ctx.now
     )
     end = (
-        read_instant(ask.to, field="to", now=desk.now, tz=tz, hours=desk.settings.named_hours, day_ends=True)
+        read_instant(ask.to, field="to", now=ctx.now, tz=tz, hours=ctx.settings.named_hours, day_ends=True)
         if ask.to
         else begin + timedelta(days=_DAYS)
     )
     if end < begin or end - begin > timedelta(days=_MOST_DAYS):
         raise Invalid(f"to must come after from, and at most {_MOST_DAYS} days later.", field="to", code="out_of_range")
-    turn = desk.caller.turn
+    turn = ctx.caller.turn
     found = job_lists.due_until(
-        desk.tx,
-        user_id=desk.caller.user_id,
+        ctx.tx,
+        user_id=ctx.caller.user_id,
         agent_id=turn.agent_id if turn else None,
         session_id=session.id if session else None,
         until=end,
         limit=_MOST_JOBS + 1,
     )
-    return Ahead(jobs=found, now=desk.now, begin=begin, end=end)
+    return Ahead(jobs=found, now=ctx.now, begin=begin, end=end)
 
 
 def tell_upcoming(ahead: Ahead) -> UpcomingList:
@@ -127,30 +127,30 @@ def _item(job: Job, at: datetime, count: int) -> UpcomingShape:
     )
 
 
-def preview_schedule(desk: Desk, ask: PreviewSchedule) -> PreviewShape:
+def preview_schedule(ctx: Context, ask: PreviewSchedule) -> PreviewShape:
     """Say what a schedule means and when it fires, without keeping anything."""
-    given = [said for said in (ask.when, ask.text, ask.schedule) if said is not None]
+    given = [one for one in (ask.when, ask.text, ask.schedule) if one is not None]
     if len(given) > 1:
         raise Invalid("Give one of when, text and schedule.", field="when", code="schedule_twice")
     if not given:
         raise Invalid("Say when, for example 'every weekday at 8'.", field="when", code="missing")
     if not isinstance(given[0], str | dict):
         raise Invalid("schedule must be an object or a phrase.", field="schedule", code="wrong_type")
-    session = desk.session(ask.session_key) if ask.session_key else None
-    tz = check_zone(ask.timezone) if ask.timezone else desk.zone(session)
-    now = desk.now
+    session = ctx.session(ask.session_key) if ask.session_key else None
+    tz = check_zone(ask.timezone) if ask.timezone else ctx.zone(session)
+    now = ctx.now
     after = (
-        read_instant(ask.after, field="after", now=now, tz=tz, hours=desk.settings.named_hours)
+        read_instant(ask.after, field="after", now=now, tz=tz, hours=ctx.settings.named_hours)
         if ask.after
         else whole_ms(now)
     )
-    reading = read_schedule(given[0], now=now, zone=tz, hours=desk.settings.named_hours)  # pyright: ignore[reportUnknownArgumentType]
+    reading = read_schedule(given[0], now=now, zone=tz, hours=ctx.settings.named_hours)  # pyright: ignore[reportUnknownArgumentType]
     schedule = reading.schedule
     check(
         schedule,
         # One that is still to come may lie before the instant to start from: then nothing is next.
         now=min(after, now) if isinstance(schedule, At) else now,
-        min_interval_seconds=desk.settings.min_interval_seconds,
+        min_interval_seconds=ctx.settings.min_interval_seconds,
         starts_at=reading.starts_at,
         ends_at=reading.ends_at,
     )
@@ -160,5 +160,5 @@ def preview_schedule(desk: Desk, ask: PreviewSchedule) -> PreviewShape:
         words=schedule_words(schedule),
         timezone=schedule.tz,
         next=[str(local(instant, schedule.tz)) for instant in times],
-        warnings=[*reading.warnings, *warnings(schedule, after, desk.settings.lookahead_days)],
+        warnings=[*reading.warnings, *warnings(schedule, after, ctx.settings.lookahead_days)],
     )

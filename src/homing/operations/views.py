@@ -7,7 +7,7 @@ from homing.model.messages import Message
 from homing.model.runs import Run
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.shapes.job import JobShape, job_shape
 from homing.operations.shapes.message import MessageShape, message_shape
 from homing.operations.shapes.run import RunRow, RunShape, WaitingFor, run_row, run_shape
@@ -30,20 +30,20 @@ from homing.store import (
 SHOWN_IN_LANE = 20
 
 
-def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) -> list[JobShape]:
+def show_jobs(ctx: Context, found: Sequence[Job], *, recent: int | None = None) -> list[JobShape]:
     """Show jobs with what is active, what did not arrive, and on request their last runs, the newest first."""
     ids = [job.id for job in found]
-    active = runs.active_runs(desk.tx, ids) if ids else {}
+    active = runs.active_runs(ctx.tx, ids) if ids else {}
     ran = [job.id for job in found if job.last_run_id is not None]
-    undelivered = job_lists.undelivered(desk.tx, ran) if ran else set[str]()
-    last = run_lists.recent(desk.tx, ids, recent) if recent else {}
+    undelivered = job_lists.undelivered(ctx.tx, ran) if ran else set[str]()
+    last = run_lists.recent(ctx.tx, ids, recent) if recent else {}
     shapes: list[JobShape] = []
     for job in found:
         run = active.get(job.id)
         shapes.append(
             job_shape(
                 job,
-                now=desk.now,
+                now=ctx.now,
                 active_run_id=run.id if run else None,
                 running_at=run.started_at if run else None,
                 undelivered=job.id in undelivered,
@@ -53,57 +53,57 @@ def show_jobs(desk: Desk, found: Sequence[Job], *, recent: int | None = None) ->
     return shapes
 
 
-def show_job(desk: Desk, job: Job, *, deduped: bool = False, warnings: Sequence[str] = ()) -> JobShape:
+def show_job(ctx: Context, job: Job, *, deduped: bool = False, warnings: Sequence[str] = ()) -> JobShape:
     """Show one job as an answer to a change: what promises a time says if nothing will keep the promise."""
-    [shape] = show_jobs(desk, [job])
-    if job.next_run_at is not None and (silent := why_nothing_fires(desk)):
+    [shape] = show_jobs(ctx, [job])
+    if job.next_run_at is not None and (silent := why_nothing_fires(ctx)):
         warnings = [*warnings, silent]
     if not deduped and not warnings:
         return shape
     return shape.model_copy(update={"deduped": deduped, "warnings": list(warnings) or None})
 
 
-def show_runs(desk: Desk, found: Sequence[Run]) -> list[RunRow]:
+def show_runs(ctx: Context, found: Sequence[Run]) -> list[RunRow]:
     """Show runs as lists do."""
-    waiting = _waiting_for(desk, found)
-    carried = run_lists.deliveries_of(desk.tx, [run.id for run in found]) if found else {}
+    waiting = _waiting_for(ctx, found)
+    carried = run_lists.deliveries_of(ctx.tx, [run.id for run in found]) if found else {}
     return [run_row(run, waiting_for=waiting.get(run.id), deliveries=carried.get(run.id, ())) for run in found]
 
 
-def show_run(desk: Desk, run: Run) -> RunShape:
+def show_run(ctx: Context, run: Run) -> RunShape:
     """Show one run whole, with prompt and steps."""
-    kept = steps.kept(desk.tx, run.turn_id) if run.turn_id else []
-    carried = run_lists.deliveries_of(desk.tx, [run.id])
-    waiting_for = _waiting_for(desk, [run]).get(run.id)
+    kept = steps.kept(ctx.tx, run.turn_id) if run.turn_id else []
+    carried = run_lists.deliveries_of(ctx.tx, [run.id])
+    waiting_for = _waiting_for(ctx, [run]).get(run.id)
     return run_shape(run, waiting_for=waiting_for, deliveries=carried.get(run.id, ()), steps=kept)
 
 
-def _waiting_for(desk: Desk, found: Sequence[Run]) -> dict[str, WaitingFor]:
+def _waiting_for(ctx: Context, found: Sequence[Run]) -> dict[str, WaitingFor]:
     """A queued run at the head of a free lane waits for a slot; every other for its session."""
     queued = [run for run in found if run.state == "queued"]
     if not queued:
         return {}
-    heads = {head.inbound.run_id for head in lanes.take_heads(desk.tx, {run.lane_id for run in queued})}
+    heads = {head.inbound.run_id for head in lanes.take_heads(ctx.tx, {run.lane_id for run in queued})}
     return {run.id: "slot" if run.id in heads else "session" for run in queued}
 
 
-def show_messages(desk: Desk, found: Sequence[Message]) -> list[MessageShape]:
+def show_messages(ctx: Context, found: Sequence[Message]) -> list[MessageShape]:
     """Show messages of one session with how far each got."""
-    carried = deliveries.of_messages(desk.tx, found[0].session_id, [m.seq for m in found]) if found else {}
+    carried = deliveries.of_messages(ctx.tx, found[0].session_id, [m.seq for m in found]) if found else {}
     return [message_shape(message, carried.get(message.seq, ())) for message in found]
 
 
-def show_session(desk: Desk, session: Session) -> SessionShape:
+def show_session(ctx: Context, session: Session) -> SessionShape:
     """Show one session."""
-    [shape] = show_sessions(desk, [session])
+    [shape] = show_sessions(ctx, [session])
     return shape
 
 
-def show_sessions(desk: Desk, found: Sequence[Session]) -> list[SessionShape]:
+def show_sessions(ctx: Context, found: Sequence[Session]) -> list[SessionShape]:
     """Show sessions with who is in and who waits. A chat shows its own things, also of a lane that it shares."""
     if not found:
         return []
-    tx = desk.tx
+    tx = ctx.tx
     ids = [session.id for session in found]
     lane_ids = set(ids) | sessions.unified_of(tx, {session.user_id for session in found})
     open_turns = turns.open_turns_of(tx, lane_ids)
@@ -112,7 +112,7 @@ def show_sessions(desk: Desk, found: Sequence[Session]) -> list[SessionShape]:
     addresses = sessions.addresses(tx, ids)
     automations = job_lists.count_bound(tx, ids)
     last = messages.last_of(tx, ids)
-    zones = _zones(desk, found)
+    zones = _zones(ctx, found)
     return [
         session_shape(
             session,
@@ -138,10 +138,10 @@ def _is_busy(session: Session, waiting: Sequence[Inbound], open_turns: Mapping[i
     return lane_id in open_turns
 
 
-def _zones(desk: Desk, found: Sequence[Session]) -> dict[int, str]:
-    users = {user_id: people.get_user(desk.tx, user_id) for user_id in {session.user_id for session in found}}
+def _zones(ctx: Context, found: Sequence[Session]) -> dict[int, str]:
+    users = {user_id: people.get_user(ctx.tx, user_id) for user_id in {session.user_id for session in found}}
     zones: dict[int, str] = {}
     for session in found:
         user = users[session.user_id]
-        zones[session.id] = session.timezone or (user.timezone if user else None) or desk.settings.timezone
+        zones[session.id] = session.timezone or (user.timezone if user else None) or ctx.settings.timezone
     return zones

@@ -1,36 +1,36 @@
 """URLs of one's own to which messages are sent, each with a secret that signs them."""
 
 from homing.model.errors import NotFound
-from homing.model.targets import check_url, loopback_allowed, new_signing_secret
-from homing.operations.desk import Desk
-from homing.operations.place import place_of, points_here
+from homing.model.webhook_urls import check_url, loopback_allowed, new_signing_secret
+from homing.operations.context import Context
+from homing.operations.instance_id import instance_id, points_here
 from homing.operations.shapes.base import Listing, Nothing, utc
 from homing.operations.shapes.people_asks import AddWebhook, Gone, NewWebhookShape, WebhookRef, WebhookShape
 from homing.store import people, sessions
 from homing.store.people import Webhook
 
 
-def list_webhooks(desk: Desk, ask: Nothing) -> Listing[WebhookShape]:
+def list_webhooks(ctx: Context, ask: Nothing) -> Listing[WebhookShape]:
     """List one's webhooks."""
-    found = people.list_webhooks(desk.tx, desk.caller.user_id)
+    found = people.list_webhooks(ctx.tx, ctx.caller.user_id)
     return Listing(items=[WebhookShape(**_plain(webhook)) for webhook in found])
 
 
-def add_webhook(desk: Desk, ask: AddWebhook) -> NewWebhookShape:
+def add_webhook(ctx: Context, ask: AddWebhook) -> NewWebhookShape:
     """Add a webhook; its secret is shown this once."""
-    url = check_url(ask.url, loopback=loopback_allowed(desk.settings.host, desk.settings.public_url))
+    url = check_url(ask.url, loopback=loopback_allowed(ctx.settings.host, ctx.settings.public_url))
     secret = new_signing_secret()
-    local_to = place_of(desk.settings.home) if points_here(url) else None
-    webhook = people.add_webhook(desk.tx, user_id=desk.caller.user_id, url=url, secret=secret, local_to=local_to)
+    local_to = instance_id(ctx.settings.home) if points_here(url) else None
+    webhook = people.add_webhook(ctx.tx, user_id=ctx.caller.user_id, url=url, secret=secret, local_to=local_to)
     return NewWebhookShape(**_plain(webhook), secret=secret)
 
 
-def remove_webhook(desk: Desk, ask: WebhookRef) -> Gone:
+def remove_webhook(ctx: Context, ask: WebhookRef) -> Gone:
     """Forget a webhook; sessions no longer answer to it."""
-    if not people.remove_webhook(desk.tx, user_id=desk.caller.user_id, webhook_id=ask.webhook_id):
+    if not people.remove_webhook(ctx.tx, user_id=ctx.caller.user_id, webhook_id=ask.webhook_id):
         raise NotFound(f"There is no webhook {ask.webhook_id}. List yours with list_webhooks.")
     address = f"webhook:{ask.webhook_id}"
-    sessions.drop_address(desk.tx, address, sessions.with_address(desk.tx, address, desk.caller.user_id))
+    sessions.drop_address(ctx.tx, address, sessions.with_address(ctx.tx, address, ctx.caller.user_id))
     return Gone(id=ask.webhook_id)
 
 

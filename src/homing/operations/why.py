@@ -8,10 +8,10 @@ from homing.model.errors import Refused
 from homing.model.jobs import ON_TIME, Job
 from homing.model.runs import Run
 from homing.model.schedules import count_between, previous_before
-from homing.model.schedules.words import interval, listed, moment
-from homing.operations.desk import Desk
+from homing.model.schedules.describe import interval, listed, moment
+from homing.operations.access import see_job
+from homing.operations.context import Context
 from homing.operations.instants import read_instant
-from homing.operations.reach import see_job
 from homing.operations.shapes.base import local
 from homing.operations.shapes.delivery import CarriedShape
 from homing.operations.shapes.job import schedule_words
@@ -20,7 +20,7 @@ from homing.operations.shapes.run import RunRow
 from homing.operations.shapes.run_asks import ExplainedRun, WhyShape
 from homing.operations.status import ALIVE
 from homing.operations.views import show_runs
-from homing.store import inbounds, jobs, run_lists, upkeep
+from homing.store import inbounds, jobs, maintenance, run_lists
 
 _LAST = 5
 _SKIPPED = {
@@ -31,7 +31,6 @@ _SKIPPED = {
     "rescheduled": "was withdrawn, because the automation was given another time before it could start",
     "removed": "was withdrawn, because the automation was removed",
     "session_deleted": "was withdrawn, because the session was deleted",
-    "busy": "was left out, because the session stayed busy",
     "gate": "was left out by its gate",
     "brake": "was stopped by a brake, because turns that no person asked for kept causing others",
 }
@@ -49,19 +48,19 @@ _CANCELLED = {
 }
 
 
-def why_job(desk: Desk, ask: WhyJob) -> WhyShape:
+def why_job(ctx: Context, ask: WhyJob) -> WhyShape:
     """Say why a job did or did not run: lately, or at one instant."""
-    job = see_job(desk, ask.job_id)
+    job = see_job(ctx, ask.job_id)
     tz = job.timing.schedule.tz
     if ask.at:
-        at = read_instant(ask.at, field="at", now=desk.now, tz=tz, hours=desk.settings.named_hours)
-        found = run_lists.covering(desk.tx, job.id, at, ON_TIME)
-        explained = _explained(desk, job, found)
-        sentences = [one.sentence for one in explained] or _no_run(desk, job, at)
+        at = read_instant(ask.at, field="at", now=ctx.now, tz=tz, hours=ctx.settings.named_hours)
+        found = run_lists.covering(ctx.tx, job.id, at, ON_TIME)
+        explained = _explained(ctx, job, found)
+        sentences = [one.sentence for one in explained] or _no_run(ctx, job, at)
     else:
-        found = run_lists.listed(desk.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
-        explained = _explained(desk, job, found)
-        sentences = [*_state(job), *_overdue(desk, job)]
+        found = run_lists.listed(ctx.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
+        explained = _explained(ctx, job, found)
+        sentences = [*_state(job), *_overdue(ctx, job)]
         sentences += [one.sentence for one in explained[:1]] or ["It has not run yet."]
     return WhyShape(
         job_id=job.id,
@@ -72,9 +71,9 @@ def why_job(desk: Desk, ask: WhyJob) -> WhyShape:
     )
 
 
-def _explained(desk: Desk, job: Job, found: Sequence[Run]) -> list[ExplainedRun]:
-    rows = show_runs(desk, found)
-    unseen = _unseen_events(desk, job)
+def _explained(ctx: Context, job: Job, found: Sequence[Run]) -> list[ExplainedRun]:
+    rows = show_runs(ctx, found)
+    unseen = _unseen_events(ctx, job)
     return [
         ExplainedRun(
             id=run.id,
@@ -87,12 +86,12 @@ def _explained(desk: Desk, job: Job, found: Sequence[Run]) -> list[ExplainedRun]
     ]
 
 
-def _unseen_events(desk: Desk, job: Job) -> dict[str, str]:
+def _unseen_events(ctx: Context, job: Job) -> dict[str, str]:
     """Say of events that no turn has seen yet what they wait for, by run."""
     if job.payload.kind != "system_event":
         return {}
-    waiting = inbounds.waiting_events(desk.tx, job.id)
-    beats = bool(waiting and desk.settings.heartbeat_minutes and jobs.with_heartbeat(desk.tx, [job.session_id]))
+    waiting = inbounds.waiting_events(ctx.tx, job.id)
+    beats = bool(waiting and ctx.settings.heartbeat_minutes and jobs.with_heartbeat(ctx.tx, [job.session_id]))
     note = "for the next heartbeat" if beats else "for the next turn of this conversation"
     return {
         str(event.meta.get("cron_run_id")): note if event.line == "note" else "until the conversation is free"
@@ -128,25 +127,25 @@ def _all_runs(job: Job) -> str | None:
     return "It has had its one run (max_runs)." if most == 1 else f"It has had all of its {most} runs (max_runs)."
 
 
-def _overdue(desk: Desk, job: Job) -> list[str]:
-    if job.next_run_at is None or job.next_run_at > desk.now:
+def _overdue(ctx: Context, job: Job) -> list[str]:
+    if job.next_run_at is None or job.next_run_at > ctx.now:
         return []
-    working = [worker for worker in upkeep.workers(desk.tx, ALIVE) if worker.schedules]
-    if not desk.settings.scheduler_enabled or not working:
+    working = [worker for worker in maintenance.workers(ctx.tx, ALIVE) if worker.schedules]
+    if not ctx.settings.scheduler_enabled or not working:
         return ["That time has come, but no scheduler is at work: start one with `homing up`."]
     return ["That time has just come."]
 
 
-def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
+def _no_run(ctx: Context, job: Job, at: datetime) -> list[str]:
     tz = job.timing.schedule.tz
     if at < job.created_at:
         return [f"It did not exist then: it was added on {moment(job.created_at, tz)}."]
     ends_at = job.timing.ends_at
     if ends_at is not None and at > ends_at:
-        ended = "ended" if ends_at <= desk.now else "ends"
+        ended = "ended" if ends_at <= ctx.now else "ends"
         return [f"Nothing runs then: it {ended} on {moment(ends_at, tz)}.", *_state(job)]
     try:
-        if at > desk.now:
+        if at > ctx.now:
             return _to_come(job, at)
         before = previous_before(job.timing.schedule, at + ON_TIME)
     except Refused as error:
@@ -159,8 +158,8 @@ def _no_run(desk: Desk, job: Job, at: datetime) -> list[str]:
     if job.updated_at > at:
         changed = moment(job.updated_at, tz)
         return [f"By its schedule of today it would have been due then, but it was changed on {changed}."]
-    if job.next_run_at is not None and job.next_run_at <= desk.now:
-        return _overdue(desk, job)
+    if job.next_run_at is not None and job.next_run_at <= ctx.now:
+        return _overdue(ctx, job)
     return ["It was due then, and no run is on record any more: old runs are dropped after a while."]
 
 
@@ -208,8 +207,8 @@ def _became(run: Run, row: RunRow) -> str:
         case "skipped":
             return _SKIPPED.get(run.reason or "", "was left out")
         case "error":
-            said = f" ({run.summary})" if run.summary else ""
-            return _FAILED.get(run.reason or "", "failed") + said
+            given = f" ({run.summary})" if run.summary else ""
+            return _FAILED.get(run.reason or "", "failed") + given
         case "cancelled":
             return _CANCELLED.get(run.reason or "", "was cancelled, because somebody asked for that")
         case "ok":

@@ -20,7 +20,7 @@ class Ear:
     def __init__(self, bell: "LocalBell", topics: frozenset[str]) -> None:
         self.topics = topics
         self._beginnings = tuple(topic for topic in topics if topic[-1] in ":/")
-        self.said: deque[dict[str, object]] = deque(maxlen=LIVE_KEPT)
+        self.received: deque[dict[str, object]] = deque(maxlen=LIVE_KEPT)
         self._bell = bell
         self._rung: set[str] = set()
         self._event = asyncio.Event()
@@ -32,7 +32,7 @@ class Ear:
 
     def hear_words(self, topics: Iterable[str], words: dict[str, object]) -> None:
         if self._mine(topics):
-            self.said.append(words)
+            self.received.append(words)
             self._event.set()
 
     def _mine(self, topics: Iterable[str]) -> set[str]:

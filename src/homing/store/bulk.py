@@ -83,8 +83,9 @@ class Bulk:
             chosen = [values.get(name, sa.literal(bind.value, bind.type)) for name, bind in binds.items()]
             statement = sa.insert(self._statement.table).from_select(
                 # Numbers are given in the order of the rows: who came first goes first.
-                list(binds), sa.select(*chosen).order_by(given.c[_PLACE])
-            )  # fmt: skip
+                list(binds),
+                sa.select(*chosen).order_by(given.c[_PLACE]),
+            )
         else:
             statement = _with_values(self._statement, values)
         compiled = statement.compile(dialect=dialect)

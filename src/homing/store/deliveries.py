@@ -40,12 +40,23 @@ class NewOutbound:
 
 _OWE = insert_rows(t.outbound, "n", "session_id", "seq", "cause", "turn_id", "run_id", "created_at")
 _DELIVER = insert_rows(
-    t.delivery, "id", "outbound_n", "session_id", "user_id", "seq", "address", "state", "rev", "attempts",
-    "next_attempt_at", "sent_at", "created_at",
-)  # fmt: skip
+    t.delivery,
+    "id",
+    "outbound_n",
+    "session_id",
+    "user_id",
+    "seq",
+    "address",
+    "state",
+    "rev",
+    "attempts",
+    "next_attempt_at",
+    "sent_at",
+    "created_at",
+)
 
 
-def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
+def add_outbound(tx: Tx, owed: Sequence[NewOutbound]) -> None:
     """Write outbounds and a delivery for each address; on a screen the message itself is the delivery, sent at once."""
     if not owed:
         return
@@ -57,12 +68,20 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
             screen = is_screen(address)
             rows.append(
                 {
-                    "id": new_id("dlv"), "outbound_n": n, "session_id": o.session_id, "user_id": o.user_id,
-                    "seq": o.seq, "address": address, "state": "sent" if screen else "pending", "rev": o.rev,
-                    "attempts": 1 if screen else 0, "next_attempt_at": None if screen else now,
-                    "sent_at": now if screen else None, "created_at": now,
+                    "id": new_id("dlv"),
+                    "outbound_n": n,
+                    "session_id": o.session_id,
+                    "user_id": o.user_id,
+                    "seq": o.seq,
+                    "address": address,
+                    "state": "sent" if screen else "pending",
+                    "rev": o.rev,
+                    "attempts": 1 if screen else 0,
+                    "next_attempt_at": None if screen else now,
+                    "sent_at": now if screen else None,
+                    "created_at": now,
                 }
-            )  # fmt: skip
+            )
     _DELIVER.run(tx, rows)
     if any(row["state"] == "pending" for row in rows):
         tx.ring("deliveries")
@@ -71,11 +90,15 @@ def owe(tx: Tx, owed: Sequence[NewOutbound]) -> None:
 def _add_outbounds(tx: Tx, owed: Sequence[NewOutbound], now: datetime) -> list[int]:
     rows = [
         {
-            "session_id": o.session_id, "seq": o.seq, "cause": o.cause, "turn_id": o.turn_id, "run_id": o.run_id,
+            "session_id": o.session_id,
+            "seq": o.seq,
+            "cause": o.cause,
+            "turn_id": o.turn_id,
+            "run_id": o.run_id,
             "created_at": now,
         }
         for o in owed
-    ]  # fmt: skip
+    ]
     if tx.postgres:
         statement = sa.insert(t.outbound).returning(t.outbound.c.n, sort_by_parameter_order=True)
         return [n for (n,) in tx.rows(statement, rows)]
@@ -172,8 +195,13 @@ def finish_delivery(
     where = [t.delivery.c.id == delivery.id]
     if sent:
         where.append(t.delivery.c.state != "sent")
-        values: dict[str, object] = {"state": "sent", "sent_at": tx.now(), "receipt": dict(receipt or {}),
-                                     "next_attempt_at": None, "error": None}  # fmt: skip
+        values: dict[str, object] = {
+            "state": "sent",
+            "sent_at": tx.now(),
+            "receipt": dict(receipt or {}),
+            "next_attempt_at": None,
+            "error": None,
+        }
     else:
         where += [t.delivery.c.state == "pending", t.delivery.c.attempts == delivery.attempts]
         values = {"state": "pending" if next_attempt_at else "dead", "error": error, "next_attempt_at": next_attempt_at}

@@ -41,9 +41,26 @@ class NewInbound:
 
 
 _ENQUEUE = insert_rows(
-    t.inbound, "id", "session_id", "lane_id", "user_id", "source", "text", "line", "mode", "run_id", "job_id",
-    "sender_id", "address", "external_id", "hook_id", "depth", "meta", "queued_at", state="waiting",
-)  # fmt: skip
+    t.inbound,
+    "id",
+    "session_id",
+    "lane_id",
+    "user_id",
+    "source",
+    "text",
+    "line",
+    "mode",
+    "run_id",
+    "job_id",
+    "sender_id",
+    "address",
+    "external_id",
+    "hook_id",
+    "depth",
+    "meta",
+    "queued_at",
+    state="waiting",
+)
 
 
 def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
@@ -53,13 +70,26 @@ def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
     now = tx.now()
     rows = [
         {
-            "id": new_id("in"), "session_id": i.session_id, "lane_id": i.lane_id, "user_id": i.user_id,
-            "source": i.source, "text": i.text, "line": i.line, "mode": i.mode, "run_id": i.run_id,
-            "job_id": i.job_id, "sender_id": i.sender_id, "address": i.address, "external_id": i.external_id,
-            "hook_id": i.hook_id, "depth": i.depth, "meta": dict(i.meta) if i.meta else None, "queued_at": now,
+            "id": new_id("in"),
+            "session_id": i.session_id,
+            "lane_id": i.lane_id,
+            "user_id": i.user_id,
+            "source": i.source,
+            "text": i.text,
+            "line": i.line,
+            "mode": i.mode,
+            "run_id": i.run_id,
+            "job_id": i.job_id,
+            "sender_id": i.sender_id,
+            "address": i.address,
+            "external_id": i.external_id,
+            "hook_id": i.hook_id,
+            "depth": i.depth,
+            "meta": dict(i.meta) if i.meta else None,
+            "queued_at": now,
         }
         for i in items
-    ]  # fmt: skip
+    ]
     _ENQUEUE.run(tx, rows)
     tx.ring("lanes")
     return [str(row["id"]) for row in rows]
@@ -108,15 +138,6 @@ def waiting_of(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int], 
     for inbound in map(inbound_of, rows):
         found.setdefault(inbound.session_id, []).append(inbound)
     return found
-
-
-def waiting_count(tx: Tx, lane_ids: Collection[int]) -> dict[int, int]:
-    rows = tx.rows(
-        sa.select(t.inbound.c.lane_id, sa.func.count())
-        .where(t.inbound.c.lane_id.in_(list(lane_ids)), t.inbound.c.state == "waiting")
-        .group_by(t.inbound.c.lane_id)
-    )
-    return dict(rows)
 
 
 def waiting_sizes(tx: Tx, lane_ids: Collection[int], session_ids: Collection[int]) -> dict[int, int]:

@@ -49,10 +49,12 @@ _ADVANCE = Bulk(
             else_=sa.null(),
         ),
         runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
-        retry=sa.bindparam("b_retry"), retry_of=sa.bindparam("b_retry_of"), rev=sa.bindparam("b_rev"),
+        retry=sa.bindparam("b_retry"),
+        retry_of=sa.bindparam("b_retry_of"),
+        rev=sa.bindparam("b_rev"),
         schedule_errors=0,
     )
-)  # fmt: skip
+)
 
 
 def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
@@ -114,14 +116,19 @@ def revive_or_insert(tx: Tx, values: Mapping[str, Any]) -> None:
     revived = tx.run(
         sa.update(t.job)
         .where(
-            t.job.c.session_id == values["session_id"], t.job.c.kind == "system",
-            t.job.c.dedupe_key == values["dedupe_key"], t.job.c.removed_at.is_(None),
+            t.job.c.session_id == values["session_id"],
+            t.job.c.kind == "system",
+            t.job.c.dedupe_key == values["dedupe_key"],
+            t.job.c.removed_at.is_(None),
         )
         .values(
-            enabled=True, disabled_by=None, disabled_reason=None, next_run_at=values["next_run_at"],
+            enabled=True,
+            disabled_by=None,
+            disabled_reason=None,
+            next_run_at=values["next_run_at"],
             every_ms=values["every_ms"],
         )
-    )  # fmt: skip
+    )
     if not revived:
         # Another scheduler may just be giving the same session its own: then that one is it.
         now = tx.now()
@@ -140,26 +147,27 @@ def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:
     return get(tx, job.id) if changed else None
 
 
-def engine_write(tx: Tx, job_id: str, values: Mapping[str, Any], *, revision: int | None = None) -> bool:
-    """Write the engine's own columns; with `revision`, only for the definition the run was made for."""
-    where = [t.job.c.id == job_id]
-    if revision is not None:
-        where.append(t.job.c.revision == revision)
+def engine_write(tx: Tx, job_id: str, values: Mapping[str, Any]) -> None:
+    """Write the engine's own columns."""
     tx.ring("jobs")
-    return tx.run(sa.update(t.job).where(*where).values(dict(values))) == 1
+    tx.run(sa.update(t.job).where(t.job.c.id == job_id).values(dict(values)))
 
 
 _FINISH_OK = Bulk(
     sa.update(t.job)
     .where(t.job.c.id == sa.bindparam("b_id"))
     .values(
-        last_run_id=sa.bindparam("b_run"), last_run_at=sa.bindparam("b_at", type_=t.Instant), last_status="ok",
-        last_error=sa.null(), last_duration_ms=sa.bindparam("b_ms"), rev=sa.bindparam("b_rev"),
+        last_run_id=sa.bindparam("b_run"),
+        last_run_at=sa.bindparam("b_at", type_=t.Instant),
+        last_status="ok",
+        last_error=sa.null(),
+        last_duration_ms=sa.bindparam("b_ms"),
+        rev=sa.bindparam("b_rev"),
         consecutive_failures=sa.case(
             (t.job.c.revision == sa.bindparam("b_revision"), 0), else_=t.job.c.consecutive_failures
         ),
     )
-)  # fmt: skip
+)
 
 
 def finish_ok(tx: Tx, finished: Sequence[Mapping[str, Any]]) -> None:
@@ -195,10 +203,13 @@ def with_heartbeat(tx: Tx, session_ids: Collection[int]) -> set[int]:
     """Name the sessions that have a heartbeat: their system job of that key, enabled."""
     rows = tx.rows(
         sa.select(t.job.c.session_id).where(
-            t.job.c.session_id.in_(list(session_ids)), t.job.c.kind == "system", t.job.c.dedupe_key == "heartbeat",
-            t.job.c.enabled, t.job.c.removed_at.is_(None),
+            t.job.c.session_id.in_(list(session_ids)),
+            t.job.c.kind == "system",
+            t.job.c.dedupe_key == "heartbeat",
+            t.job.c.enabled,
+            t.job.c.removed_at.is_(None),
         )
-    )  # fmt: skip
+    )
     return {session_id for (session_id,) in rows}
 
 
@@ -264,7 +275,16 @@ def remove_bound(tx: Tx, session_id: int, *, rev: int) -> None:
     tx.run(
         sa.update(t.job)
         .where(t.job.c.session_id == session_id, t.job.c.removed_at.is_(None))
-        .values(removed_at=now, updated_at=now, next_run_at=None, disabled_until=None, undo=None, retry=0,
-                retry_of=None, rev=rev, revision=t.job.c.revision + 1)
-    )  # fmt: skip
+        .values(
+            removed_at=now,
+            updated_at=now,
+            next_run_at=None,
+            disabled_until=None,
+            undo=None,
+            retry=0,
+            retry_of=None,
+            rev=rev,
+            revision=t.job.c.revision + 1,
+        )
+    )
     tx.ring("jobs")

@@ -95,9 +95,11 @@ def caused_since(tx: Tx, session_id: int, lane_id: int, cause: Cause, since: dat
     """Count a session's turns of depth 1 or more that a job or hook caused: opened since then, or waiting to be."""
     turn, inbound = t.turn.c, t.inbound.c
     caused = (
-        inbound.session_id == session_id, inbound.line == "machines", inbound.depth > 0,
+        inbound.session_id == session_id,
+        inbound.line == "machines",
+        inbound.depth > 0,
         (inbound.job_id if cause.kind == "job" else inbound.hook_id) == cause.id,
-    )  # fmt: skip
+    )
     opened = (
         sa.select(sa.func.count())
         .select_from(t.turn.join(t.inbound, inbound.turn_id == turn.id))
@@ -109,13 +111,16 @@ def caused_since(tx: Tx, session_id: int, lane_id: int, cause: Cause, since: dat
 
 
 _STALE = Fetch(
-    lambda spelling: sa.select(t.turn.c.lane_id)
-    .where(
-        spelling.among(t.turn.c.lane_id), t.turn.c.state != "closed",
-        t.turn.c.claimed_until <= sa.bindparam("b_now", type_=t.Instant),
+    lambda spelling: (
+        sa.select(t.turn.c.lane_id)
+        .where(
+            spelling.among(t.turn.c.lane_id),
+            t.turn.c.state != "closed",
+            t.turn.c.claimed_until <= sa.bindparam("b_now", type_=t.Instant),
+        )
+        .order_by(t.turn.c.id)
     )
-    .order_by(t.turn.c.id)
-)  # fmt: skip
+)
 
 
 def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
@@ -129,14 +134,17 @@ _PARENTS = Fetch(
     )
 )
 _CHATS = Fetch(
-    lambda spelling: sa.select(t.inbound.c.session_id)
-    .join(t.session, t.session.c.id == t.inbound.c.lane_id)
-    .where(
-        spelling.among(t.session.c.id), t.session.c.key.startswith(UNIFIED, autoescape=True),
-        t.inbound.c.state == "waiting",
+    lambda spelling: (
+        sa.select(t.inbound.c.session_id)
+        .join(t.session, t.session.c.id == t.inbound.c.lane_id)
+        .where(
+            spelling.among(t.session.c.id),
+            t.session.c.key.startswith(UNIFIED, autoescape=True),
+            t.inbound.c.state == "waiting",
+        )
+        .distinct()
     )
-    .distinct()
-)  # fmt: skip
+)
 
 
 def touched_by_opening(tx: Tx, lane_ids: Collection[int]) -> set[int]:

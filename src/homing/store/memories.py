@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from homing.model.grams import index_terms, query_terms
 from homing.model.ids import new_id
 from homing.model.memories import Memory
+from homing.model.search_terms import index_terms, query_terms
 from homing.store import tables as t
 from homing.store.base import Row, Tx, columns
 
@@ -39,10 +39,17 @@ def add(
     memory_id = new_id("mem")
     tx.run(
         sa.insert(t.memory).values(
-            id=memory_id, user_id=user_id, session_id=session_id, sender_id=sender_id, text=text,
-            grams=index_terms(text), source=source, confirmed=source is None, created_at=tx.now(),
+            id=memory_id,
+            user_id=user_id,
+            session_id=session_id,
+            sender_id=sender_id,
+            text=text,
+            grams=index_terms(text),
+            source=source,
+            confirmed=source is None,
+            created_at=tx.now(),
         )
-    )  # fmt: skip
+    )
     return _memory_of(tx.rows(_memories.where(t.memory.c.id == memory_id))[0])
 
 
@@ -68,9 +75,12 @@ def search(tx: Tx, *, user_id: str, query: str, limit: int, confirmed: bool = Fa
     else:
         # SQLite: the same terms, quoted for FTS5, ranked by bm25.
         matching = "select rowid as hit_n, rank as hit_rank from memory_fts where memory_fts match :wanted"
-        hits = sa.text(matching).columns(
-            sa.column("hit_n", sa.Integer), sa.column("hit_rank", sa.Float)
-        ).bindparams(wanted=" OR ".join(f'"{term}"' for term in terms)).subquery("hits")  # fmt: skip
+        hits = (
+            sa.text(matching)
+            .columns(sa.column("hit_n", sa.Integer), sa.column("hit_rank", sa.Float))
+            .bindparams(wanted=" OR ".join(f'"{term}"' for term in terms))
+            .subquery("hits")
+        )
         statement = (
             _memories.join(hits, hits.c.hit_n == t.memory.c.n)
             .where(*mine)
@@ -101,6 +111,11 @@ def get(tx: Tx, *, user_id: str, memory_id: str) -> Memory | None:
 def _memory_of(row: Row) -> Memory:
     m = columns(row)
     return Memory(
-        id=m["id"], user_id=m["user_id"], session_key=m["session_key"], text=m["text"], source=m["source"],
-        confirmed=m["confirmed"], created_at=m["created_at"],
-    )  # fmt: skip
+        id=m["id"],
+        user_id=m["user_id"],
+        session_key=m["session_key"],
+        text=m["text"],
+        source=m["source"],
+        confirmed=m["confirmed"],
+        created_at=m["created_at"],
+    )

@@ -44,12 +44,6 @@ def last_of(tx: Tx, session_ids: Collection[int]) -> dict[int, Message]:
     return {message.session_id: message for message in map(r.message_of, rows)}
 
 
-def of_turn(tx: Tx, turn_id: str) -> list[Message]:
-    """Read the messages of one turn."""
-    rows = tx.rows(r.messages.where(t.message.c.turn_id == turn_id).order_by(t.message.c.n))
-    return [r.message_of(row) for row in rows]
-
-
 def last_from_outside(tx: Tx, turn_id: str) -> Message | None:
     """Read the newest message in a turn's lane that another program, an agent, an event or a report brought there.
 
@@ -71,7 +65,7 @@ def last_from_outside(tx: Tx, turn_id: str) -> Message | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class HistoryEntry:
     """One stretch of a lane's past as a model may see it: a closed turn's history, or a message no turn wrote."""
 
     n: int
@@ -80,7 +74,7 @@ class Told:
     """What came into the turn, in order: notes, the opening, what was injected; or that one message."""
 
 
-def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None = None) -> list[Told]:
+def history(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None = None) -> list[HistoryEntry]:
     """Read a lane's past after a message number, oldest first, at most the newest so many stretches.
 
     With `job_id`, only what was said since that job's last closing ("since_last").
@@ -111,17 +105,17 @@ def told(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None =
         .limit(limit)
     )
     of_turn: dict[str, list[Message]] = {}
-    found: list[Told] = []
+    found: list[HistoryEntry] = []
     for row in reversed(rows):
         message = r.message_of(row)
         if message.turn_id is None or message.kind == "status":
-            found.append(Told(n=message.n, history=None, messages=[message]))
+            found.append(HistoryEntry(n=message.n, history=None, messages=[message]))
             continue
         came = of_turn.setdefault(message.turn_id, [])
         came.append(message)
         if row.history is not None:
             # Of a turn only its opening is told; what else came into it is found there.
-            found.append(Told(n=message.n, history=row.history, messages=came))
+            found.append(HistoryEntry(n=message.n, history=row.history, messages=came))
     return found
 
 
@@ -135,7 +129,7 @@ def fold(tx: Tx, session_id: int, seqs: Collection[int]) -> None:
         )
 
 
-def let_notes_stand(tx: Tx, turn_id: str) -> None:
+def detach_notes(tx: Tx, turn_id: str) -> None:
     """Let the notes that a turn took along stand for themselves: its own history will not be told."""
     tx.run(sa.update(t.message).where(t.message.c.turn_id == turn_id, t.message.c.kind == "note").values(turn_id=None))
 

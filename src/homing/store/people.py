@@ -78,10 +78,14 @@ def add_agent(tx: Tx, agent: Agent) -> None:
     if get_agent(tx, agent.id) is None:
         tx.run(
             insert_new(tx, t.agent).values(
-                id=agent.id, name=agent.name, model=agent.model, instructions=agent.instructions,
-                tools=list(agent.tools), created_at=tx.now(),
+                id=agent.id,
+                name=agent.name,
+                model=agent.model,
+                instructions=agent.instructions,
+                tools=list(agent.tools),
+                created_at=tx.now(),
             )
-        )  # fmt: skip
+        )
 
 
 def add_token(
@@ -101,10 +105,19 @@ def add_token(
     hashed = hash_secret(secret)
     tx.run(
         insert_new(tx, t.token).values(
-            id=new_id("tok"), user_id=user_id, role=role, kind=kind, hash=hashed, created_at=tx.now(),
-            expires_at=expires_at, made_from=made_from, name=name, approve=approve, owner=owner,
+            id=new_id("tok"),
+            user_id=user_id,
+            role=role,
+            kind=kind,
+            hash=hashed,
+            created_at=tx.now(),
+            expires_at=expires_at,
+            made_from=made_from,
+            name=name,
+            approve=approve,
+            owner=owner,
         )
-    )  # fmt: skip
+    )
     known = look_up_secret(tx, secret)
     assert known is not None
     return known
@@ -201,9 +214,16 @@ def set_owner_token(tx: Tx, secret: str, *, home: str, name: str) -> Token:
     token = look_up_secret(tx, secret)
     if token is None:
         token = add_token(
-            tx, user_id=OWNER, role="admin", kind="token", secret=secret, expires_at=None, name=name, approve=True,
+            tx,
+            user_id=OWNER,
+            role="admin",
+            kind="token",
+            secret=secret,
+            expires_at=None,
+            name=name,
+            approve=True,
             owner=home,
-        )  # fmt: skip
+        )
     elif not token.is_alive(tx.now()) or not _may_be_owner(token):
         return token
     elif token.owner is None:
@@ -242,10 +262,16 @@ def count_unmarked_admins(tx: Tx) -> int:
     c = t.token.c
     [(count,)] = tx.rows(
         sa.select(sa.func.count()).where(
-            c.user_id == OWNER, c.role == "admin", c.kind == "token", c.owner.is_(None), c.name.is_(None),
-            c.made_from.is_(None), c.revoked_at.is_(None), sa.or_(c.expires_at.is_(None), c.expires_at > tx.now()),
+            c.user_id == OWNER,
+            c.role == "admin",
+            c.kind == "token",
+            c.owner.is_(None),
+            c.name.is_(None),
+            c.made_from.is_(None),
+            c.revoked_at.is_(None),
+            sa.or_(c.expires_at.is_(None), c.expires_at > tx.now()),
         )
-    )  # fmt: skip
+    )
     return count
 
 
@@ -280,10 +306,19 @@ def list_users(tx: Tx) -> list[UserTokens]:
 def _token_of(row: Row) -> Token:
     m = columns(row)
     return Token(
-        id=m["id"], user_id=m["user_id"], role=m["role"], kind=m["kind"], created_at=m["created_at"],
-        expires_at=m["expires_at"], made_from=m["made_from"], name=m["name"], approve=m["approve"], owner=m["owner"],
-        last_used_at=m["last_used_at"], revoked_at=m["revoked_at"],
-    )  # fmt: skip
+        id=m["id"],
+        user_id=m["user_id"],
+        role=m["role"],
+        kind=m["kind"],
+        created_at=m["created_at"],
+        expires_at=m["expires_at"],
+        made_from=m["made_from"],
+        name=m["name"],
+        approve=m["approve"],
+        owner=m["owner"],
+        last_used_at=m["last_used_at"],
+        revoked_at=m["revoked_at"],
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,9 +363,12 @@ def remove_hook(tx: Tx, session_id: int, hook_id: str) -> bool:
 def _hook_of(row: Row) -> Hook:
     m = columns(row)
     return Hook(
-        id=m["id"], session_id=m["session_id"], name=m["name"], created_at=m["created_at"],
+        id=m["id"],
+        session_id=m["session_id"],
+        name=m["name"],
+        created_at=m["created_at"],
         paused_until=m["paused_until"],
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,9 +385,7 @@ class Webhook:
 
 
 def add_webhook(tx: Tx, *, user_id: str, url: str, secret: str, local_to: str | None = None) -> Webhook:
-    webhook = Webhook(
-        id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now(), local_to=local_to
-    )  # fmt: skip
+    webhook = Webhook(id=new_id("wh"), user_id=user_id, url=url, secret=secret, created_at=tx.now(), local_to=local_to)
     tx.run(
         sa.insert(t.webhook).values(
             id=webhook.id, user_id=user_id, url=url, secret=secret, created_at=webhook.created_at, local_to=local_to
@@ -387,9 +423,13 @@ def remove_webhook(tx: Tx, *, user_id: str, webhook_id: str) -> bool:
 def _webhook_of(row: Row) -> Webhook:
     m = columns(row)
     return Webhook(
-        id=m["id"], user_id=m["user_id"], url=m["url"], secret=m["secret"], created_at=m["created_at"],
+        id=m["id"],
+        user_id=m["user_id"],
+        url=m["url"],
+        secret=m["secret"],
+        created_at=m["created_at"],
         local_to=m["local_to"],
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

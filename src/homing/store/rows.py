@@ -89,8 +89,11 @@ def schedule_columns(schedule: Schedule) -> dict[str, Any]:
             # An interval of 1 is stored as none, and then there is no anchor either.
             interval = schedule.interval if schedule.interval > 1 else None
             return columns | {
-                "schedule_kind": "cron", "cron": schedule.cron, "interval": interval, "anchor": schedule.anchor
-            }  # fmt: skip
+                "schedule_kind": "cron",
+                "cron": schedule.cron,
+                "interval": interval,
+                "anchor": schedule.anchor,
+            }
 
 
 def _noun(kind: type[T], values: Iterable[tuple[str, Any]], /, **others: object) -> T:

@@ -45,14 +45,30 @@ _ADD = Bulk(
         {
             name: sa.bindparam(name)
             for name in (
-                "id", "job_id", "session_id", "lane_id", "user_id", "trigger", "scheduled_for", "state", "reason",
-                "revision", "rev", "attempt", "queued_at", "finished_at", "lateness_ms", "missed_count",
-                "missed_until", "next_run_at", "error",
+                "id",
+                "job_id",
+                "session_id",
+                "lane_id",
+                "user_id",
+                "trigger",
+                "scheduled_for",
+                "state",
+                "reason",
+                "revision",
+                "rev",
+                "attempt",
+                "queued_at",
+                "finished_at",
+                "lateness_ms",
+                "missed_count",
+                "missed_until",
+                "next_run_at",
+                "error",
             )
         }
     )
     .on_conflict_do_nothing()
-)  # fmt: skip
+)
 
 
 def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
@@ -62,15 +78,28 @@ def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
     now = tx.now()
     rows = [
         {
-            "id": n.id, "job_id": n.job_id, "session_id": n.session_id, "lane_id": n.lane_id, "user_id": n.user_id,
-            "trigger": n.trigger, "scheduled_for": n.scheduled_for, "state": n.state, "reason": n.reason,
-            "revision": n.revision, "rev": n.rev, "attempt": n.attempt, "queued_at": now,
-            "finished_at": None if n.state in ACTIVE else now, "lateness_ms": n.lateness_ms,
-            "missed_count": n.missed_count, "missed_until": n.missed_until, "next_run_at": n.next_run_at,
+            "id": n.id,
+            "job_id": n.job_id,
+            "session_id": n.session_id,
+            "lane_id": n.lane_id,
+            "user_id": n.user_id,
+            "trigger": n.trigger,
+            "scheduled_for": n.scheduled_for,
+            "state": n.state,
+            "reason": n.reason,
+            "revision": n.revision,
+            "rev": n.rev,
+            "attempt": n.attempt,
+            "queued_at": now,
+            "finished_at": None if n.state in ACTIVE else now,
+            "lateness_ms": n.lateness_ms,
+            "missed_count": n.missed_count,
+            "missed_until": n.missed_until,
+            "next_run_at": n.next_run_at,
             "error": n.error,
         }
         for n in runs
-    ]  # fmt: skip
+    ]
     if tx.postgres:
         return {run_id for (run_id,) in tx.rows(insert_new(tx, t.run).returning(t.run.c.id), rows)}
     # SQLite returns nothing from many inserts at once; but it has one writer, so what is new has a number above these.
@@ -141,9 +170,10 @@ def prolong_skip(tx: Tx, run_id: str, *, until: datetime, more: int, rev: int) -
     tx.run(
         sa.update(t.run)
         .where(t.run.c.id == run_id, t.run.c.state == "skipped")
-        .values(missed_until=until, missed_count=sa.func.coalesce(t.run.c.missed_count, 1) + more, rev=rev,
-                finished_at=now)
-    )  # fmt: skip
+        .values(
+            missed_until=until, missed_count=sa.func.coalesce(t.run.c.missed_count, 1) + more, rev=rev, finished_at=now
+        )
+    )
 
 
 def shorten_skip(tx: Tx, run_id: str, *, until: datetime, count: int, rev: int) -> None:
@@ -164,12 +194,18 @@ _OPEN = Bulk(
     sa.update(t.run)
     .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
     .values(
-        state="running", started_at=sa.bindparam("b_now"), turn_id=sa.bindparam("b_turn"),
-        opening_seq=sa.bindparam("b_seq"), rev=sa.bindparam("b_rev"), prompt_id=sa.bindparam("b_prompt_id"),
-        prompt_version=sa.bindparam("b_prompt_version"), prompt_sha256=sa.bindparam("b_prompt_sha256"),
-        prompt=sa.bindparam("b_prompt"), variables=sa.bindparam("b_variables", type_=t.Json),
+        state="running",
+        started_at=sa.bindparam("b_now"),
+        turn_id=sa.bindparam("b_turn"),
+        opening_seq=sa.bindparam("b_seq"),
+        rev=sa.bindparam("b_rev"),
+        prompt_id=sa.bindparam("b_prompt_id"),
+        prompt_version=sa.bindparam("b_prompt_version"),
+        prompt_sha256=sa.bindparam("b_prompt_sha256"),
+        prompt=sa.bindparam("b_prompt"),
+        variables=sa.bindparam("b_variables", type_=t.Json),
     )
-)  # fmt: skip
+)
 
 
 def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
@@ -197,13 +233,19 @@ _FINISH = Bulk(
     sa.update(t.run)
     .where(t.run.c.id == sa.bindparam("b_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
     .values(
-        state=sa.bindparam("b_state"), reason=sa.bindparam("b_reason"), rev=sa.bindparam("b_rev"),
-        finished_at=sa.bindparam("b_now"), summary=sa.bindparam("b_summary"), error=sa.bindparam("b_error"),
-        closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"), output_tokens=sa.bindparam("b_out"),
+        state=sa.bindparam("b_state"),
+        reason=sa.bindparam("b_reason"),
+        rev=sa.bindparam("b_rev"),
+        finished_at=sa.bindparam("b_now"),
+        summary=sa.bindparam("b_summary"),
+        error=sa.bindparam("b_error"),
+        closing_seq=sa.bindparam("b_seq"),
+        input_tokens=sa.bindparam("b_in"),
+        output_tokens=sa.bindparam("b_out"),
         # A run says how many were missed before it; withdrawn it stands for itself alone, and those have their own row.
         missed_count=sa.case((sa.literal("skipped") == sa.bindparam("b_state"), sa.null()), else_=t.run.c.missed_count),
     )
-)  # fmt: skip
+)
 
 
 def finish_runs(tx: Tx, finished: Sequence[Finished]) -> None:
@@ -240,7 +282,7 @@ def get_many(tx: Tx, run_ids: Collection[str]) -> dict[str, Run]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class RunSpec:
     """A queued run with what its job wants of the turn: read for many at once, so no more than that."""
 
     run_id: str
@@ -270,21 +312,42 @@ class Task:
 
 
 _TASKS = Fetch(
-    lambda spelling: sa.select(
-        t.run.c.id, t.run.c.job_id, t.run.c.session_id, t.run.c.trigger, t.run.c.scheduled_for, t.run.c.queued_at,
-        t.run.c.missed_count, t.run.c.revision, t.job.c.tz, t.job.c.name, t.job.c.message, t.job.c.context,
-        t.job.c.model, t.job.c.thinking, t.job.c.timeout_seconds, t.job.c.quiet, t.job.c.may_schedule,
-        t.job.c.last_status, t.job.c.last_run_at, t.job.c.last_error, t.job.c.last_note, t.job.c.last_note_at,
-        t.job.c.isolated, (t.job.c.kind == "system").label("system"),
+    lambda spelling: (
+        sa.select(
+            t.run.c.id,
+            t.run.c.job_id,
+            t.run.c.session_id,
+            t.run.c.trigger,
+            t.run.c.scheduled_for,
+            t.run.c.queued_at,
+            t.run.c.missed_count,
+            t.run.c.revision,
+            t.job.c.tz,
+            t.job.c.name,
+            t.job.c.message,
+            t.job.c.context,
+            t.job.c.model,
+            t.job.c.thinking,
+            t.job.c.timeout_seconds,
+            t.job.c.quiet,
+            t.job.c.may_schedule,
+            t.job.c.last_status,
+            t.job.c.last_run_at,
+            t.job.c.last_error,
+            t.job.c.last_note,
+            t.job.c.last_note_at,
+            t.job.c.isolated,
+            (t.job.c.kind == "system").label("system"),
+        )
+        .join(t.job, t.job.c.id == t.run.c.job_id)
+        .where(spelling.among(t.run.c.id))
     )
-    .join(t.job, t.job.c.id == t.run.c.job_id)
-    .where(spelling.among(t.run.c.id))
-)  # fmt: skip
+)
 
 
-def tasks(tx: Tx, run_ids: Collection[str]) -> dict[str, Task]:
+def run_specs(tx: Tx, run_ids: Collection[str]) -> dict[str, RunSpec]:
     """Read what runs that are about to open shall do."""
-    return {task.run_id: task for task in (r.noun_of(Task, row) for row in _TASKS.rows(tx, run_ids))}
+    return {task.run_id: task for task in (r.noun_of(RunSpec, row) for row in _TASKS.rows(tx, run_ids))}
 
 
 def delete_skip(tx: Tx, run_id: str) -> bool:

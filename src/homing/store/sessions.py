@@ -18,7 +18,7 @@ from homing.store.rows import session_columns, session_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marks:
+class Revision:
     """What a session's lock handed out: the revision of this transaction, and the seqs its messages got."""
 
     rev: int
@@ -41,19 +41,19 @@ def lock(tx: Tx, session_ids: Iterable[int]) -> None:
         _LOCK.rows(tx, sorted(set(session_ids)))
 
 
-def mark(tx: Tx, counts: Mapping[int, int]) -> dict[int, Marks]:
+def bump_rev(tx: Tx, counts: Mapping[int, int]) -> dict[int, Revision]:
     """Bump the revision of locked sessions and set aside so many message numbers in each."""
     by_count: dict[int, list[int]] = {}
     for session_id, count in counts.items():
         by_count.setdefault(count, []).append(session_id)
     now = tx.now()
-    marks: dict[int, Marks] = {}
+    revisions: dict[int, Revision] = {}
     for count, ids in by_count.items():
         rows = _SPEAK.rows(tx, ids, b_count=count, b_now=now) if count else _BUMP.rows(tx, ids)
         for session_id, rev, seq, user_id in rows:
-            marks[session_id] = Marks(rev=rev, first_seq=seq - count + 1)
+            revisions[session_id] = Revision(rev=rev, first_seq=seq - count + 1)
             tx.ring(f"session:{session_id}", f"user:{user_id}/{session_id}")
-    return marks
+    return revisions
 
 
 def _bumped(spelling: Spelling, **change: Any) -> UpdateBase:
@@ -76,12 +76,29 @@ _SPEAK = Fetch(
 
 
 _SAY = insert_rows(
-    t.message, "session_id", "lane_id", "seq", "rev", "role", "kind", "text", "turn_id", "inbound_id", "job_id",
-    "run_id", "model", "meta", "cards", "folded", "created_at",
-)  # fmt: skip
+    t.message,
+    "session_id",
+    "lane_id",
+    "seq",
+    "rev",
+    "role",
+    "kind",
+    "text",
+    "turn_id",
+    "inbound_id",
+    "job_id",
+    "run_id",
+    "model",
+    "meta",
+    "cards",
+    "folded",
+    "created_at",
+)
 
 
-def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ()) -> tuple[list[int], dict[int, Marks]]:
+def append_messages(
+    tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ()
+) -> tuple[list[int], dict[int, Revision]]:
     """Append messages to locked sessions; return their seqs in order, and the marks of every session touched.
 
     `also` names sessions that change visibly without a message.
@@ -91,8 +108,8 @@ def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ())
         counts[message.session_id] = counts.get(message.session_id, 0) + 1
     if not counts:
         return [], {}
-    marks = mark(tx, counts)
-    given = {session_id: m.first_seq for session_id, m in marks.items()}
+    revisions = bump_rev(tx, counts)
+    given = {session_id: m.first_seq for session_id, m in revisions.items()}
     seqs: list[int] = []
     rows: list[dict[str, object]] = []
     now = tx.now()
@@ -102,17 +119,29 @@ def say(tx: Tx, messages: Collection[NewMessage], *, also: Collection[int] = ())
         seqs.append(seq)
         rows.append(
             {
-                "session_id": m.session_id, "lane_id": m.lane_id, "seq": seq, "rev": marks[m.session_id].rev,
-                "role": m.role, "kind": m.kind, "text": m.text, "turn_id": m.turn_id, "inbound_id": m.inbound_id,
-                "job_id": m.job_id, "run_id": m.run_id, "model": m.model, "meta": dict(m.meta) or None,
-                "cards": list(m.cards) or None, "folded": m.folded, "created_at": now,
+                "session_id": m.session_id,
+                "lane_id": m.lane_id,
+                "seq": seq,
+                "rev": revisions[m.session_id].rev,
+                "role": m.role,
+                "kind": m.kind,
+                "text": m.text,
+                "turn_id": m.turn_id,
+                "inbound_id": m.inbound_id,
+                "job_id": m.job_id,
+                "run_id": m.run_id,
+                "model": m.model,
+                "meta": dict(m.meta) or None,
+                "cards": list(m.cards) or None,
+                "folded": m.folded,
+                "created_at": now,
             }
-        )  # fmt: skip
+        )
     _SAY.run(tx, rows)
-    return seqs, marks
+    return seqs, revisions
 
 
-def hear(tx: Tx, session: Session, sender_id: str) -> None:
+def note_sender(tx: Tx, session: Session, sender_id: str) -> None:
     """Note who writes in a locked session; a second person makes it a session of several."""
     if session.several or session.sender_id == sender_id:
         return
@@ -160,10 +189,19 @@ def add(
     """Make a session with its own address; None when the user has one of that key already."""
     now = tx.now()
     values = {
-        "key": key, "user_id": user_id, "agent_id": agent_id, "title": title, "timezone": timezone,
-        "parent_id": parent_id, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1,
+        "key": key,
+        "user_id": user_id,
+        "agent_id": agent_id,
+        "title": title,
+        "timezone": timezone,
+        "parent_id": parent_id,
+        "created_at": now,
+        "updated_at": now,
+        "seq": 0,
+        "rev": 1,
+        "revision": 1,
         "summary_until": 0,
-    }  # fmt: skip
+    }
     statement = insert_new(tx, t.session).values(values).returning(*session_columns)
     rows = tx.rows(statement)
     if not rows:
@@ -270,14 +308,14 @@ def keep_summary(tx: Tx, lane_id: int, summary: str, until: int, *, before: int,
 
 def forget_summary(tx: Tx, lane_ids: Collection[int], session_id: int) -> None:
     """Drop the summary of locked lanes that holds words of a chat: what is left is told, or summarised, again."""
-    said = sa.exists().where(
+    messages_exist = sa.exists().where(
         t.message.c.lane_id == t.session.c.id,
         t.message.c.session_id == session_id,
         t.message.c.n <= t.session.c.summary_until,
     )
     tx.run(
         sa.update(t.session)
-        .where(t.session.c.id.in_(list(lane_ids)), t.session.c.summary_until > 0, said)
+        .where(t.session.c.id.in_(list(lane_ids)), t.session.c.summary_until > 0, messages_exist)
         .values(summary=None, summary_until=0)
     )
 
@@ -329,4 +367,4 @@ def drop_address(tx: Tx, address: str, session_ids: Collection[int]) -> None:
         return
     lock(tx, session_ids)
     tx.run(sa.delete(t.address).where(t.address.c.address == address, t.address.c.session_id.in_(session_ids)))
-    mark(tx, dict.fromkeys(session_ids, 0))
+    bump_rev(tx, dict.fromkeys(session_ids, 0))

@@ -89,11 +89,23 @@ def add_step(
     now = tx.now()
     tx.run(
         sa.insert(t.step).values(
-            turn_id=turn_id, n=n, kind=kind, name=name, key=key, state="done", args=args, result=result, failed=failed,
-            cards=list(cards) or None, duration_ms=duration_ms, input_tokens=input_tokens, output_tokens=output_tokens,
-            begun_at=now, done_at=now,
+            turn_id=turn_id,
+            n=n,
+            kind=kind,
+            name=name,
+            key=key,
+            state="done",
+            args=args,
+            result=result,
+            failed=failed,
+            cards=list(cards) or None,
+            duration_ms=duration_ms,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            begun_at=now,
+            done_at=now,
         )
-    )  # fmt: skip
+    )
 
 
 def made_progress(tx: Tx, turn_id: str) -> None:

@@ -158,10 +158,16 @@ session = sa.Table(
     _instant("updated_at", nullable=False),
     _instant("deleted_at"),
     # A key is a name of one user: two users may have conversations of the same key.
-    sa.Index("ux_session_key", "key", "user_id", unique=True, sqlite_where=sa.text("deleted_at is null"),
-             postgresql_where=sa.text("deleted_at is null")),
+    sa.Index(
+        "ux_session_key",
+        "key",
+        "user_id",
+        unique=True,
+        sqlite_where=sa.text("deleted_at is null"),
+        postgresql_where=sa.text("deleted_at is null"),
+    ),
     sa.Index("ix_session_user", "user_id", "updated_at"),
-)  # fmt: skip
+)
 
 address = sa.Table(
     "address",
@@ -343,20 +349,33 @@ job = sa.Table(
         "(schedule_kind = 'at') = (at is not null) and (schedule_kind = 'every') = (every_ms is not null)"
         " and (schedule_kind = 'cron') = (cron is not null)"
         " and (schedule_kind = 'every' or \"interval\" is not null) = (anchor is not null)"
-        " and (\"interval\" is null or (schedule_kind = 'cron' and \"interval\" between 2 and 52))",
+        ' and ("interval" is null or (schedule_kind = \'cron\' and "interval" between 2 and 52))',
         name="one_schedule",
     ),
     sa.CheckConstraint("not isolated or payload_kind = 'agent_turn'", name="isolated_is_agent_turn"),
-    sa.Index("ix_job_due", "next_run_at", sqlite_where=sa.text("next_run_at is not null"),
-             postgresql_where=sa.text("next_run_at is not null")),
-    sa.Index("ix_job_wakes", "disabled_until", sqlite_where=sa.text("disabled_until is not null"),
-             postgresql_where=sa.text("disabled_until is not null")),
+    sa.Index(
+        "ix_job_due",
+        "next_run_at",
+        sqlite_where=sa.text("next_run_at is not null"),
+        postgresql_where=sa.text("next_run_at is not null"),
+    ),
+    sa.Index(
+        "ix_job_wakes",
+        "disabled_until",
+        sqlite_where=sa.text("disabled_until is not null"),
+        postgresql_where=sa.text("disabled_until is not null"),
+    ),
     sa.Index("ix_job_session", "session_id", "rev"),
     sa.Index("ix_job_user", "user_id", "n"),
-    sa.Index("ux_job_dedupe", "session_id", "dedupe_key", unique=True,
-             sqlite_where=sa.text("dedupe_key is not null and removed_at is null"),
-             postgresql_where=sa.text("dedupe_key is not null and removed_at is null")),
-)  # fmt: skip
+    sa.Index(
+        "ux_job_dedupe",
+        "session_id",
+        "dedupe_key",
+        unique=True,
+        sqlite_where=sa.text("dedupe_key is not null and removed_at is null"),
+        postgresql_where=sa.text("dedupe_key is not null and removed_at is null"),
+    ),
+)
 
 run = sa.Table(
     "run",
@@ -400,14 +419,23 @@ run = sa.Table(
     sa.CheckConstraint(
         "state <> 'running' or (started_at is not null and turn_id is not null)", name="running_has_turn"
     ),
-    sa.Index("ux_run_active", "job_id", unique=True, sqlite_where=sa.text("state in ('queued', 'running')"),
-             postgresql_where=sa.text("state in ('queued', 'running')")),
+    sa.Index(
+        "ux_run_active",
+        "job_id",
+        unique=True,
+        sqlite_where=sa.text("state in ('queued', 'running')"),
+        postgresql_where=sa.text("state in ('queued', 'running')"),
+    ),
     sa.Index("ix_run_job", "job_id", "scheduled_for"),
     sa.Index("ix_run_session", "session_id", "rev"),
     sa.Index("ix_run_user", "user_id", "n"),
-    sa.Index("ix_run_finished", "finished_at", sqlite_where=sa.text("finished_at is not null"),
-             postgresql_where=sa.text("finished_at is not null")),
-)  # fmt: skip
+    sa.Index(
+        "ix_run_finished",
+        "finished_at",
+        sqlite_where=sa.text("finished_at is not null"),
+        postgresql_where=sa.text("finished_at is not null"),
+    ),
+)
 
 turn = sa.Table(
     "turn",
@@ -454,14 +482,28 @@ turn = sa.Table(
     sa.CheckConstraint("(state = 'closed') = (outcome is not null)", name="closed_has_outcome"),
     sa.CheckConstraint("(state = 'closed') = (closed_at is not null)", name="closed_at"),
     sa.CheckConstraint("(source = 'run') = (run_id is not null)", name="run_has_id"),
-    sa.Index("ux_turn_open", "lane_id", unique=True, sqlite_where=sa.text("state <> 'closed'"),
-             postgresql_where=sa.text("state <> 'closed'")),
-    sa.Index("ix_turn_claim", "claimed_until", sqlite_where=sa.text("state <> 'closed'"),
-             postgresql_where=sa.text("state <> 'closed'")),
+    sa.Index(
+        "ux_turn_open",
+        "lane_id",
+        unique=True,
+        sqlite_where=sa.text("state <> 'closed'"),
+        postgresql_where=sa.text("state <> 'closed'"),
+    ),
+    sa.Index(
+        "ix_turn_claim",
+        "claimed_until",
+        sqlite_where=sa.text("state <> 'closed'"),
+        postgresql_where=sa.text("state <> 'closed'"),
+    ),
     sa.Index("ix_turn_lane", "lane_id", "n"),
-    sa.Index("ix_turn_caused", "session_id", "opened_at", sqlite_where=sa.text("depth > 0"),
-             postgresql_where=sa.text("depth > 0")),
-)  # fmt: skip
+    sa.Index(
+        "ix_turn_caused",
+        "session_id",
+        "opened_at",
+        sqlite_where=sa.text("depth > 0"),
+        postgresql_where=sa.text("depth > 0"),
+    ),
+)
 
 inbound = sa.Table(
     "inbound",
@@ -499,17 +541,41 @@ inbound = sa.Table(
     sa.CheckConstraint("not injected or source = 'person'", name="only_people_are_injected"),
     sa.UniqueConstraint("run_id"),
     sa.UniqueConstraint("session_id", "external_id"),
-    sa.Index("ix_inbound_lane", "lane_id", "line", "n", sqlite_where=sa.text("state = 'waiting'"),
-             postgresql_where=sa.text("state = 'waiting'")),
-    sa.Index("ix_inbound_people", "n", sqlite_where=sa.text("state = 'waiting' and line = 'people'"),
-             postgresql_where=sa.text("state = 'waiting' and line = 'people'")),
-    sa.Index("ix_inbound_machines", "user_id", "n", sqlite_where=sa.text("state = 'waiting' and line = 'machines'"),
-             postgresql_where=sa.text("state = 'waiting' and line = 'machines'")),
-    sa.Index("ix_inbound_turn", "turn_id", sqlite_where=sa.text("turn_id is not null"),
-             postgresql_where=sa.text("turn_id is not null")),
-    sa.Index("ix_inbound_hook", "hook_id", "queued_at", sqlite_where=sa.text("hook_id is not null"),
-             postgresql_where=sa.text("hook_id is not null")),
-)  # fmt: skip
+    sa.Index(
+        "ix_inbound_lane",
+        "lane_id",
+        "line",
+        "n",
+        sqlite_where=sa.text("state = 'waiting'"),
+        postgresql_where=sa.text("state = 'waiting'"),
+    ),
+    sa.Index(
+        "ix_inbound_people",
+        "n",
+        sqlite_where=sa.text("state = 'waiting' and line = 'people'"),
+        postgresql_where=sa.text("state = 'waiting' and line = 'people'"),
+    ),
+    sa.Index(
+        "ix_inbound_machines",
+        "user_id",
+        "n",
+        sqlite_where=sa.text("state = 'waiting' and line = 'machines'"),
+        postgresql_where=sa.text("state = 'waiting' and line = 'machines'"),
+    ),
+    sa.Index(
+        "ix_inbound_turn",
+        "turn_id",
+        sqlite_where=sa.text("turn_id is not null"),
+        postgresql_where=sa.text("turn_id is not null"),
+    ),
+    sa.Index(
+        "ix_inbound_hook",
+        "hook_id",
+        "queued_at",
+        sqlite_where=sa.text("hook_id is not null"),
+        postgresql_where=sa.text("hook_id is not null"),
+    ),
+)
 
 step = sa.Table(
     "step",
@@ -548,10 +614,15 @@ outbound = sa.Table(
     _instant("created_at", nullable=False),
     _among("cause", "cause", "closing", "note", "sent", "question"),
     sa.CheckConstraint("cause <> 'closing' or turn_id is not null", name="closing_has_turn"),
-    sa.Index("ux_outbound_closing", "turn_id", unique=True, sqlite_where=sa.text("cause = 'closing'"),
-             postgresql_where=sa.text("cause = 'closing'")),
+    sa.Index(
+        "ux_outbound_closing",
+        "turn_id",
+        unique=True,
+        sqlite_where=sa.text("cause = 'closing'"),
+        postgresql_where=sa.text("cause = 'closing'"),
+    ),
     sa.Index("ix_outbound_message", "session_id", "seq"),
-)  # fmt: skip
+)
 
 delivery = sa.Table(
     "delivery",
@@ -575,15 +646,29 @@ delivery = sa.Table(
     sa.CheckConstraint("(state = 'pending') = (next_attempt_at is not null)", name="pending_has_next"),
     sa.CheckConstraint("(state = 'sent') = (sent_at is not null)", name="sent_at"),
     sa.UniqueConstraint("outbound_n", "address"),
-    sa.Index("ix_delivery_due", "next_attempt_at", sqlite_where=sa.text("state = 'pending'"),
-             postgresql_where=sa.text("state = 'pending'")),
-    sa.Index("ix_delivery_line", "address", "n", sqlite_where=sa.text("state = 'pending'"),
-             postgresql_where=sa.text("state = 'pending'")),
+    sa.Index(
+        "ix_delivery_due",
+        "next_attempt_at",
+        sqlite_where=sa.text("state = 'pending'"),
+        postgresql_where=sa.text("state = 'pending'"),
+    ),
+    sa.Index(
+        "ix_delivery_line",
+        "address",
+        "n",
+        sqlite_where=sa.text("state = 'pending'"),
+        postgresql_where=sa.text("state = 'pending'"),
+    ),
     sa.Index("ix_delivery_session", "session_id", "rev"),
     sa.Index("ix_delivery_message", "session_id", "seq"),
-    sa.Index("ix_delivery_dead", "user_id", "n", sqlite_where=sa.text("state = 'dead'"),
-             postgresql_where=sa.text("state = 'dead'")),
-)  # fmt: skip
+    sa.Index(
+        "ix_delivery_dead",
+        "user_id",
+        "n",
+        sqlite_where=sa.text("state = 'dead'"),
+        postgresql_where=sa.text("state = 'dead'"),
+    ),
+)
 
 idempotency = sa.Table(
     "idempotency",

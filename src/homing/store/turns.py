@@ -47,10 +47,29 @@ class NewTurn:
 
 
 _OPEN = insert_rows(
-    t.turn, "id", "lane_id", "session_id", "user_id", "agent_id", "source", "run_id", "job_id", "worker_id",
-    "claimed_until", "deadline_at", "address", "sender_id", "depth", "model", "thinking", "prompt", "policy",
-    "opening_seq", "opened_at", state="running",
-)  # fmt: skip
+    t.turn,
+    "id",
+    "lane_id",
+    "session_id",
+    "user_id",
+    "agent_id",
+    "source",
+    "run_id",
+    "job_id",
+    "worker_id",
+    "claimed_until",
+    "deadline_at",
+    "address",
+    "sender_id",
+    "depth",
+    "model",
+    "thinking",
+    "prompt",
+    "policy",
+    "opening_seq",
+    "opened_at",
+    state="running",
+)
 _TAKE = Bulk(
     sa.update(t.inbound)
     .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
@@ -65,18 +84,30 @@ def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
         tx,
         [
             {
-                "id": n.id, "lane_id": n.head.inbound.lane_id, "session_id": n.head.inbound.session_id,
-                "user_id": n.head.inbound.user_id, "agent_id": n.agent_id, "source": n.head.inbound.source,
-                "run_id": n.head.inbound.run_id, "job_id": n.head.inbound.job_id,
-                "worker_id": n.worker_id, "claimed_until": n.claimed_until, "deadline_at": n.deadline_at,
-                "address": n.head.inbound.address, "sender_id": n.head.inbound.sender_id, "depth": n.depth,
+                "id": n.id,
+                "lane_id": n.head.inbound.lane_id,
+                "session_id": n.head.inbound.session_id,
+                "user_id": n.head.inbound.user_id,
+                "agent_id": n.agent_id,
+                "source": n.head.inbound.source,
+                "run_id": n.head.inbound.run_id,
+                "job_id": n.head.inbound.job_id,
+                "worker_id": n.worker_id,
+                "claimed_until": n.claimed_until,
+                "deadline_at": n.deadline_at,
+                "address": n.head.inbound.address,
+                "sender_id": n.head.inbound.sender_id,
+                "depth": n.depth,
                 "model": n.model,
-                "thinking": n.thinking, "prompt": n.prompt, "policy": dict(n.policy) or None,
-                "opening_seq": n.opening_seq, "opened_at": now,
+                "thinking": n.thinking,
+                "prompt": n.prompt,
+                "policy": dict(n.policy) or None,
+                "opening_seq": n.opening_seq,
+                "opened_at": now,
             }
             for n in turns
         ],
-    )  # fmt: skip
+    )
     taken = [{"b_n": inbound.n, "b_turn": n.id} for n in turns for inbound in (n.head.inbound, *n.head.notes)]
     if _TAKE.run(tx, taken) not in (-1, len(taken)):
         raise Lost("an inbound was taken by somebody else")
@@ -180,12 +211,19 @@ _CLOSE = Bulk(
     sa.update(t.turn)
     .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
     .values(
-        state="closed", worker_id=sa.null(), claimed_until=sa.null(), closed_at=sa.bindparam("b_now"),
-        outcome=sa.bindparam("b_outcome"), reason=sa.bindparam("b_reason"), error=sa.bindparam("b_error"),
-        history=sa.bindparam("b_history"), closing_seq=sa.bindparam("b_seq"), input_tokens=sa.bindparam("b_in"),
+        state="closed",
+        worker_id=sa.null(),
+        claimed_until=sa.null(),
+        closed_at=sa.bindparam("b_now"),
+        outcome=sa.bindparam("b_outcome"),
+        reason=sa.bindparam("b_reason"),
+        error=sa.bindparam("b_error"),
+        history=sa.bindparam("b_history"),
+        closing_seq=sa.bindparam("b_seq"),
+        input_tokens=sa.bindparam("b_in"),
         output_tokens=sa.bindparam("b_out"),
     )
-)  # fmt: skip
+)
 
 
 def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
@@ -195,13 +233,19 @@ def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
         tx,
         [
             {
-                "b_id": c.turn_id, "b_outcome": c.outcome, "b_reason": c.reason, "b_error": c.error,
-                "b_history": c.history, "b_seq": c.closing_seq, "b_in": c.input_tokens, "b_out": c.output_tokens,
+                "b_id": c.turn_id,
+                "b_outcome": c.outcome,
+                "b_reason": c.reason,
+                "b_error": c.error,
+                "b_history": c.history,
+                "b_seq": c.closing_seq,
+                "b_in": c.input_tokens,
+                "b_out": c.output_tokens,
                 "b_now": now,
             }
             for c in closed
         ],
-    )  # fmt: skip
+    )
     tx.ring("lanes")
 
 
@@ -264,11 +308,9 @@ def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None) -> T
     rows = tx.rows(
         sa.update(t.turn)
         .where(*mine)
-        .values(
-            worker_id=worker_id, claimed_until=until, fence=t.turn.c.fence + 1, attempts=t.turn.c.attempts + 1
-        )
+        .values(worker_id=worker_id, claimed_until=until, fence=t.turn.c.fence + 1, attempts=t.turn.c.attempts + 1)
         .returning(*turn_columns)
-    )  # fmt: skip
+    )
     return turn_of(rows[0]) if rows else None
 
 

@@ -46,11 +46,11 @@ class Arguments:
 
     def choice(self, name: str, *known: str) -> str | None:
         """Give one of the known values, in whatever case it was written: next-heartbeat is next_heartbeat."""
-        said = self.text(name)
-        if said is None:
+        given = self.text(name)
+        if given is None:
             return None
         for value in known:
-            if plain(value) == plain(said):
+            if plain(value) == plain(given):
                 return value
         raise _wrong(self.words[name], f"one of {', '.join(known)}", code="out_of_range")
 

@@ -59,55 +59,55 @@ class Asked:
 def read(raw: Mapping[str, object]) -> Asked:
     """Read one call."""
     action = read_action(raw)
-    said = gather(raw, nulls=action == "update")
-    if "script" in said and said.words["script"].value is not None:
+    given = gather(raw, nulls=action == "update")
+    if "script" in given and given.words["script"].value is not None:
         raise Invalid(NO_SCRIPT, field="script", code="unknown_field")
     changes = action in ("add", "update")
-    job = said.text("job_id")
-    everywhere = action == "list" and (bool(said.flag("all")) or (job or "").lower() == "all")
+    job = given.text("job_id")
+    everywhere = action == "list" and (bool(given.flag("all")) or (job or "").lower() == "all")
     return Asked(
         action=action,
         job=job,
-        fields=_fields(said, action) if changes else {},
+        fields=_fields(given, action) if changes else {},
         everywhere=everywhere,
-        enabled=said.flag("enabled") if action == "list" else None,
-        limit=said.whole("limit"),
-        count=said.whole("count"),
-        reason=said.text("reason"),
-        until=said.text("until") if action == "disable" else None,
-        revision=said.whole("revision"),
-        ignored=tuple(dict.fromkeys(said.ignored)),
-        unused=tuple(dict.fromkeys([*said.unknown, *([] if changes else _unused(said, action))])),
+        enabled=given.flag("enabled") if action == "list" else None,
+        limit=given.whole("limit"),
+        count=given.whole("count"),
+        reason=given.text("reason"),
+        until=given.text("until") if action == "disable" else None,
+        revision=given.whole("revision"),
+        ignored=tuple(dict.fromkeys(given.ignored)),
+        unused=tuple(dict.fromkeys([*given.unknown, *([] if changes else _unused(given, action))])),
     )
 
 
 def read_action(raw: Mapping[str, object]) -> Action:
     """Name the action; left out, it is add."""
-    said = next((value for name, value in raw.items() if plain(name) == "action"), None)
-    if said is None or said == "":
+    given = next((value for name, value in raw.items() if plain(name) == "action"), None)
+    if given is None or given == "":
         return "add"
-    action = action_of(said) if isinstance(said, str) else None
+    action = action_of(given) if isinstance(given, str) else None
     if action is None:
         known = ", ".join(dict.fromkeys(ACTIONS.values()))
         raise Invalid(
-            f"There is no action {json.dumps(said, default=str):.60}. Actions: {known}.",
+            f"There is no action {json.dumps(given, default=str):.60}. Actions: {known}.",
             field="action",
             code="out_of_range",
         )
     return cast(Action, action)
 
 
-def _unused(said: Arguments, action: str) -> list[str]:
+def _unused(given: Arguments, action: str) -> list[str]:
     used = _USED.get(action, {"job_id"}) | {"action", "limit", "revision"}
-    return [word.spelled for name, word in said.words.items() if name not in used] + list(said.schedule_parts)
+    return [word.spelled for name, word in given.words.items() if name not in used] + list(given.schedule_parts)
 
 
-def _fields(said: Arguments, action: Action) -> dict[str, object]:
-    schedule, message = _when_and_message(said)
-    fields = {**schedule, **_plain_fields(said)}
-    if payload := _payload(said, message, action):
+def _fields(given: Arguments, action: Action) -> dict[str, object]:
+    schedule, message = _when_and_message(given)
+    fields = {**schedule, **_plain_fields(given)}
+    if payload := _payload(given, message, action):
         fields["payload"] = payload
-    if session := _session(said):
+    if session := _session(given):
         fields["session"] = session
     if action == "add":
         _check_complete(fields)
@@ -124,9 +124,9 @@ def _check_complete(fields: Mapping[str, object]) -> None:
         raise Invalid(f"{' and '.join(missing)} {verb} missing.", field=missing[0], code="missing")
 
 
-def _when_and_message(said: Arguments) -> tuple[dict[str, object], str | None]:
-    schedule = _schedule(said)
-    message, text = said.text("message"), said.text("text")
+def _when_and_message(given: Arguments) -> tuple[dict[str, object], str | None]:
+    schedule = _schedule(given)
+    message, text = given.text("message"), given.text("text")
     if message is None or text is None or text == message:
         return schedule, message or text
     # Beside a message, a text can only be the schedule's.
@@ -135,27 +135,27 @@ def _when_and_message(said: Arguments) -> tuple[dict[str, object], str | None]:
     return {**schedule, "when": text}, message
 
 
-def _schedule(said: Arguments) -> dict[str, object]:
+def _schedule(given: Arguments) -> dict[str, object]:
     found: dict[str, dict[str, object]] = {}
-    if when := said.text("when"):
+    if when := given.text("when"):
         found["when"] = {"when": when}
-    if "schedule" in said and said.words["schedule"].value is not None:
-        found["schedule"] = _whole_schedule(said.words["schedule"].value)
-    first, again = said.text("process_after"), said.text("recurrence")
+    if "schedule" in given and given.words["schedule"].value is not None:
+        found["schedule"] = _whole_schedule(given.words["schedule"].value)
+    first, again = given.text("process_after"), given.text("recurrence")
     if again:
         found["recurrence"] = {"when": again}
     elif first:
         found["processAfter"] = {"schedule": {"at": first}}
-    parts = _of_kind(said.schedule_parts)
+    parts = _of_kind(given.schedule_parts)
     times = [name for name in parts if name not in _BESIDES]
     found |= {name: {"schedule": parts} for name in times}
     if len(found) > 1:
         names = " and ".join(found)
         raise Invalid(f"{names} are {len(found)} schedules; give one of them.", field="when", code="schedule_twice")
-    if not times and (loose := [name for name in said.schedule_parts if name != "kind"]):
+    if not times and (loose := [name for name in given.schedule_parts if name != "kind"]):
         owner = "cron" if loose[0] == "interval" else "every_ms, every or cron"
         raise Invalid(f"{loose[0]} belongs to {owner}.", field=loose[0], code="unknown_field")
-    schedule = _in_zone(next(iter(found.values()), dict[str, object]()), said.text("tz"))
+    schedule = _in_zone(next(iter(found.values()), dict[str, object]()), given.text("tz"))
     return {**schedule, "starts_at": first} if first and again else schedule
 
 
@@ -192,40 +192,40 @@ def _in_zone(found: dict[str, object], tz: str | None) -> dict[str, object]:
     return {"schedule": schedule if named else {**schedule, "tz": tz}}
 
 
-def _plain_fields(said: Arguments) -> dict[str, object]:
+def _plain_fields(given: Arguments) -> dict[str, object]:
     fields: dict[str, object] = {}
-    if name := said.text("name"):
+    if name := given.text("name"):
         fields["name"] = name
-    fields |= {name: said.text(name) for name in _TEXTS if name in said}
-    if "until" in said:
-        fields["ends_at"] = said.text("until")
+    fields |= {name: given.text(name) for name in _TEXTS if name in given}
+    if "until" in given:
+        fields["ends_at"] = given.text("until")
     for name in ("max_runs", "catch_up_window_seconds"):
-        if name in said:
-            fields[name] = said.whole(name)
-    fields |= {name: said.choice(name, *known) for name, known in _CHOICES.items() if name in said}
+        if name in given:
+            fields[name] = given.whole(name)
+    fields |= {name: given.choice(name, *known) for name, known in _CHOICES.items() if name in given}
     # A flag has nothing to clear, so null is no answer to it.
-    fields |= {name: flag for name in _FLAGS if (flag := said.flag(name)) is not None}
+    fields |= {name: flag for name in _FLAGS if (flag := given.flag(name)) is not None}
     return fields
 
 
-def _payload(said: Arguments, message: str | None, action: Action) -> dict[str, object]:
+def _payload(given: Arguments, message: str | None, action: Action) -> dict[str, object]:
     payload: dict[str, object] = {}
-    if kind := _payload_kind(said, action):
+    if kind := _payload_kind(given, action):
         payload["kind"] = kind
     if message:
         payload["message"] = message
     for name in ("model", "thinking"):
-        if name in said:
-            payload[name] = said.text(name)
-    if "timeout_seconds" in said:
-        payload["timeout_seconds"] = said.number("timeout_seconds")
-    if "context" in said:
-        payload["context"] = said.choice("context", "session", "since_last", "none")
+        if name in given:
+            payload[name] = given.text(name)
+    if "timeout_seconds" in given:
+        payload["timeout_seconds"] = given.number("timeout_seconds")
+    if "context" in given:
+        payload["context"] = given.choice("context", "session", "since_last", "none")
     return payload
 
 
-def _payload_kind(said: Arguments, action: Action) -> str | None:
-    named, reminder = said.text("kind"), said.flag("reminder")
+def _payload_kind(given: Arguments, action: Action) -> str | None:
+    named, reminder = given.text("kind"), given.flag("reminder")
     kind = PAYLOAD_KINDS.get(plain(named)) if named else None
     if named and kind is None:
         raise Invalid(
@@ -240,8 +240,8 @@ def _payload_kind(said: Arguments, action: Action) -> str | None:
     return "agent_turn" if reminder is False and action == "update" and kind is None else kind
 
 
-def _session(said: Arguments) -> str | None:
-    session, isolated = said.choice("session", "main", "isolated"), said.flag("isolated")
+def _session(given: Arguments) -> str | None:
+    session, isolated = given.choice("session", "main", "isolated"), given.flag("isolated")
     if isolated is None:
         return session
     wanted = "isolated" if isolated else "main"

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from homing.agent.frames import frame
 from homing.model.brakes import disabled_words
-from homing.model.schedules.words import MONTHS, WEEKDAYS, clock, listed
+from homing.model.schedules.describe import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.job import JobShape
 
@@ -25,10 +25,10 @@ def named(job: JobShape) -> str:
     return f'"{" ".join(job.name.split())}" ({job.id})'
 
 
-def changed(verb: str, job: JobShape, now: datetime, *, said: str = "") -> str:
+def changed(verb: str, job: JobShape, now: datetime, *, note: str = "") -> str:
     """Tell a change: Added "fruit watch" (job_…): weekdays at 08:00 Europe/Berlin. Next: … To undo: remove."""
     parts = [f"{verb} {named(job)}: {words(job)}."]
-    parts += [said] if said else []
+    parts += [note] if note else []
     if job.removed_at is None:
         parts.append(upcoming(job, now))
         parts += [f"Bounds: {', '.join(limits)}."] if (limits := _limits(job, now)) else []

@@ -9,12 +9,12 @@ from dataclasses import replace
 from homing.model.errors import MAX_FIELD_ERRORS, Refused
 from homing.model.people import SCHEDULERS
 from homing.model.sessions import Session
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.store.steps import Done
-from homing.tools.deeds import DEEDS, Call
-from homing.tools.offers import Offer
+from homing.tools.error_text import told
+from homing.tools.job_actions import ACTIONS, Call
 from homing.tools.reading import Asked, read
-from homing.tools.refusals import told
+from homing.tools.tool import ToolSpec
 
 DESCRIPTION = (
     "Do something later, or again and again, in this conversation. Needed for every reminder, later check or regular "
@@ -51,30 +51,30 @@ PARAMETERS: Mapping[str, object] = {
 }
 
 
-def schedule_task(desk: Desk, session: Session, arguments: Mapping[str, object]) -> Done:
+def schedule_task(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:
     """Do what a model asks about the jobs of a session; a refusal says how to ask rightly."""
     try:
         asked = read(arguments)
-        done = DEEDS[asked.action](Call(desk=desk, session=session, asked=asked))
+        done = ACTIONS[asked.action](Call(ctx=ctx, session=session, asked=asked))
     except Refused as refused:
         raise told(refused, arguments) from refused
     return replace(done, text="".join([done.text, *_left_out(asked)]))
 
 
-def offer(name: str) -> Offer:
+def offer(name: str) -> ToolSpec:
     """Offer the tool under the name that an agent's prompts know; a model that calls it by another is understood."""
     others = tuple(other for other in SCHEDULERS if other != name)
-    return Offer(name=name, description=DESCRIPTION, parameters=PARAMETERS, deed=schedule_task, aliases=others)
+    return ToolSpec(name=name, description=DESCRIPTION, parameters=PARAMETERS, function=schedule_task, aliases=others)
 
 
 def _left_out(asked: Asked) -> list[str]:
     """Say what was not used, so that nobody believes it was."""
-    said: list[str] = []
+    given: list[str] = []
     if asked.ignored:
-        said.append(f"\nIgnored: {_few(asked.ignored)}. A job always belongs to this conversation and answers here.")
+        given.append(f"\nIgnored: {_few(asked.ignored)}. A job always belongs to this conversation and answers here.")
     if asked.unused:
-        said.append(f"\nNot used: {_few(asked.unused)}.")
-    return said
+        given.append(f"\nNot used: {_few(asked.unused)}.")
+    return given
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -113,7 +113,7 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
-def action_of(said: str) -> str | None:
+def action_of(given: str) -> str | None:
     """Name the action somebody meant; `list_tasks` and `cancelJob` are list and remove."""
-    word = plain(said)
+    word = plain(given)
     return ACTIONS.get(word) or ACTIONS.get(_NOUN.sub("", word))

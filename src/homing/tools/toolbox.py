@@ -7,21 +7,21 @@ from homing.model.bounds import check_bounds
 from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller
 from homing.model.sessions import Session
 from homing.model.turns import Turn
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.store import Tx, sessions
 from homing.store.steps import Done
 from homing.tools import memory, quiet, schedule_task
-from homing.tools.offers import Offer
+from homing.tools.tool import ToolSpec
 
 Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
 
 
-def toolbox(*, turn: Turn, session_key: str, agent: Agent, house: House, commit: Commit) -> list[Tool]:
+def toolbox(*, turn: Turn, session_key: str, agent: Agent, instance: Instance, commit: Commit) -> list[Tool]:
     """Give an agent the tools its configuration names, and in a quiet scheduled turn the way to say nothing."""
-    return [_tool(offer, turn, session_key, house, commit) for offer in _offers(turn, agent)]
+    return [_tool(offer, turn, session_key, instance, commit) for offer in _offers(turn, agent)]
 
 
-def _offers(turn: Turn, agent: Agent) -> list[Offer]:
+def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
     # Two names for one tool only confuse a model, so it gets the one that its prompts know.
     scheduler = next((name for name in agent.tools if name in SCHEDULERS), None)
     offers = [schedule_task.offer(scheduler)] if scheduler else []
@@ -33,13 +33,13 @@ def _offers(turn: Turn, agent: Agent) -> list[Offer]:
     return offers
 
 
-def _tool(offer: Offer, turn: Turn, session_key: str, house: House, commit: Commit) -> Tool:
+def _tool(offer: ToolSpec, turn: Turn, session_key: str, instance: Instance, commit: Commit) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
 
         def work(tx: Tx) -> Done:
-            desk = Desk(tx=tx, caller=_caller(turn, session_key), house=house)
-            return offer.deed(desk, _home(tx, turn), call.args)
+            ctx = Context(tx=tx, caller=_caller(turn, session_key), instance=instance)
+            return offer.function(ctx, _home(tx, turn), call.args)
 
         return await commit(call, work)
 

@@ -15,54 +15,54 @@ from starlette.routing import Route as StarletteRoute
 
 from homing.model.clock import Clock
 from homing.model.errors import Error, Forbidden
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.store import Store
-from homing.web import entrances, metrics, waiting
-from homing.web.answering import perform
+from homing.web import custom_endpoints, metrics, waiting
 from homing.web.document import OPEN_TO_ALL, Json, asked, refusals, whole
-from homing.web.door import FrontDoor, make_door
-from homing.web.guard import Guard
+from homing.web.endpoint import perform
 from homing.web.health import check_ready
 from homing.web.hosts import is_local
 from homing.web.limits import Limits
+from homing.web.middleware import SecurityMiddleware
 from homing.web.page import Page
 from homing.web.problems import problem, problem_of
 from homing.web.routes import CALL_HOOK, ROUTES, SEND, SIGN_IN, SIGN_OUT, Route
+from homing.web.state import AppState, make_state
 
-Handler = Callable[[FrontDoor, Request], Awaitable[Response]]
+Handler = Callable[[AppState, Request], Awaitable[Response]]
 
 _DESCRIPTION = "AI agents that come back by themselves: sessions, jobs, runs, deliveries, and both live streams."
 
 
-def make_app(*, store: Store, house: House, clock: Clock, limits: Limits | None = None) -> FastAPI:
+def make_app(*, store: Store, instance: Instance, clock: Clock, limits: Limits | None = None) -> FastAPI:
     """Make the app of one store. The caller runs it; `app.state.streams.leave()` ends its streams."""
-    door = make_door(store, house, clock, limits or Limits())
+    state = make_state(store, instance, clock, limits or Limits())
     app = FastAPI(
         title="Homing",
-        version=house.version,
+        version=instance.version,
         description=_DESCRIPTION,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=_lifespan(door),
+        lifespan=_lifespan(state),
     )
-    app.state.streams = door.streams
+    app.state.streams = state.streams
     # For whoever puts another door beside this one.
-    app.state.door = door
-    schemas = [*(_add_plain(app, door, route) for route in ROUTES), *_add_others(app, door)]
-    _add_house(app, door)
+    app.state.homing = state
+    schemas = [*(_add_plain(app, state, route) for route in ROUTES), *_add_others(app, state)]
+    _add_house(app, state)
     app.openapi = lambda: _document(app, schemas)
     app.add_exception_handler(Error, _refuse)
     app.add_exception_handler(HTTPException, _refuse_by_router)
-    app.add_middleware(Guard, store=store, settings=house.settings, clock=clock)
+    app.add_middleware(SecurityMiddleware, store=store, settings=instance.settings, clock=clock)
     app.router.default = Page()
     return app
 
 
 def _add(
     app: FastAPI,
-    door: FrontDoor,
+    state: AppState,
     route: Route,
     handler: Handler,
     described: Json,
@@ -75,7 +75,7 @@ def _add(
         responses[status] = {"model": operation.answer, "description": sentence}
     app.add_api_route(
         route.path,
-        _endpoint(door, handler),
+        _endpoint(state, handler),
         methods=[route.method],
         operation_id=route.alias or route.name,
         summary=operation.summary,
@@ -87,90 +87,95 @@ def _add(
     )
 
 
-def _add_plain(app: FastAPI, door: FrontDoor, route: Route) -> Json:
+def _add_plain(app: FastAPI, state: AppState, route: Route) -> Json:
     described, schemas = asked(route)
-    _add(app, door, route, lambda door, request: perform(door, route, request), described)
+    _add(app, state, route, lambda state, request: perform(state, route, request), described)
     return schemas
 
 
-def _add_others(app: FastAPI, door: FrontDoor) -> Iterator[Json]:
+def _add_others(app: FastAPI, state: AppState) -> Iterator[Json]:
     sent, schemas = asked(SEND)
     sent["parameters"].append(_query("wait", {"type": "integer", "minimum": 1, "maximum": 120}))
     answered: Json = {"model": waiting.AnsweredShape, "description": SEND.also[200]}
-    _add(app, door, SEND, waiting.send, sent, {200: answered})
+    _add(app, state, SEND, waiting.send, sent, {200: answered})
     yield schemas
     entered, schemas = asked(SIGN_IN)
-    _add(app, door, SIGN_IN, entrances.sign_in, entered | OPEN_TO_ALL)
+    _add(app, state, SIGN_IN, custom_endpoints.sign_in, entered | OPEN_TO_ALL)
     yield schemas
     # What it gives up stands in the cookie: there is no body.
-    _add(app, door, SIGN_OUT, entrances.sign_out, OPEN_TO_ALL)
+    _add(app, state, SIGN_OUT, custom_endpoints.sign_out, OPEN_TO_ALL)
     called, _ = asked(CALL_HOOK)
     anything: Json = {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}
-    _add(app, door, CALL_HOOK, entrances.call_hook, called | OPEN_TO_ALL | {"requestBody": {"content": anything}})
+    _add(
+        app, state, CALL_HOOK, custom_endpoints.call_hook, called | OPEN_TO_ALL | {"requestBody": {"content": anything}}
+    )
     key = {"name": "key", "in": "path", "required": True, "schema": {"type": "string"}}
     after = _query("after", {"type": "string", "pattern": r"^\d{1,15}(\.\d{1,15})?$"})
     last = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}
-    _add_stream(app, door, "watch_session", "/api/sessions/{key}/events", entrances.watch_session, [key, after, last])
-    _add_stream(app, door, "watch_events", "/api/events", entrances.watch_events, [])
+    _add_stream(
+        app, state, "watch_session", "/api/sessions/{key}/events", custom_endpoints.watch_session, [key, after, last]
+    )
+    _add_stream(app, state, "watch_events", "/api/events", custom_endpoints.watch_events, [])
 
 
 def _query(name: str, schema: Json) -> Json:
     return {"name": name, "in": "query", "required": False, "schema": schema}
 
 
-def _add_stream(app: FastAPI, door: FrontDoor, name: str, path: str, handler: Handler, parameters: list[Json]) -> None:
+def _add_stream(app: FastAPI, state: AppState, name: str, path: str, handler: Handler, parameters: list[Json]) -> None:
     app.add_api_route(
         path,
-        _endpoint(door, handler),
+        _endpoint(state, handler),
         methods=["GET"],
         operation_id=name,
         summary=handler.__doc__,
         tags=["streams"],
         response_class=Response,
-        responses=refusals("GET", body=False) | {200: {"content": {entrances.EVENTS: {"schema": {"type": "string"}}}}},
+        responses=refusals("GET", body=False)
+        | {200: {"content": {custom_endpoints.EVENTS: {"schema": {"type": "string"}}}}},
         openapi_extra={"parameters": parameters},
     )
 
 
-def _add_house(app: FastAPI, door: FrontDoor) -> None:
+def _add_house(app: FastAPI, state: AppState) -> None:
     """What machines ask: alive, ready, figures. No operations, and so not in the document."""
 
     async def healthz() -> Response:
         return Response('{"status":"ok"}', media_type="application/json")
 
     async def readyz() -> Response:
-        notes = await check_ready(door.store, door.house)
+        notes = await check_ready(state.store, state.instance)
         body = {"status": "ready"} | ({"notes": notes} if notes else {})
         return Response(json.dumps(body, separators=(",", ":")), media_type="application/json")
 
     async def figures(request: Request) -> Response:
-        if not is_local(request, door.settings) and not (await door.doorman.admit(request)).admin:
+        if not is_local(request, state.settings) and not (await state.authenticator.admit(request)).admin:
             raise Forbidden("Figures are for this machine, or for an admin's token.")
-        return Response(await metrics.scrape(door.store, door.house.version), media_type=metrics.MEDIA)
+        return Response(await metrics.scrape(state.store, state.instance.version), media_type=metrics.MEDIA)
 
     app.add_api_route("/healthz", healthz, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/readyz", readyz, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/metrics", figures, include_in_schema=False)
 
 
-def _endpoint(door: FrontDoor, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(state: AppState, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await handler(door, request)
+        return await handler(state, request)
 
     return endpoint
 
 
-def _lifespan(door: FrontDoor) -> Any:
+def _lifespan(state: AppState) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        await door.store.bell.open()
-        board = asyncio.create_task(door.streams.board.listen())
+        await state.store.bell.open()
+        board = asyncio.create_task(state.streams.board.listen())
         try:
             yield
         finally:
-            door.streams.leave()
+            state.streams.leave()
             board.cancel()
-            await door.doorman.close()
+            await state.authenticator.close()
 
     return lifespan
 

@@ -55,10 +55,10 @@ def read_hook(body: bytes, content_type: str) -> str | None:
     if opening is None:
         return text
     try:
-        said, end = _DECODER.raw_decode(text, opening.end())
+        given, end = _DECODER.raw_decode(text, opening.end())
     except ValueError:
         return text
-    return said if _ENDING.fullmatch(text, end) else text
+    return given if _ENDING.fullmatch(text, end) else text
 
 
 def _too_large() -> TooLarge:

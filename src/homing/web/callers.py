@@ -27,7 +27,7 @@ KEY = "Homing-Key"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-class Doorman:
+class Authenticator:
     """Lets in whoever can prove who they are."""
 
     def __init__(self, store: Store, settings: Settings, proofs: Proofs) -> None:

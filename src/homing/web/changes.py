@@ -9,7 +9,7 @@ from fastapi.sse import format_sse_event
 
 from homing.model.messages import Message
 from homing.model.people import Caller
-from homing.operations.desk import Desk, House
+from homing.operations.context import Context, Instance
 from homing.operations.shapes.base import Answer
 from homing.operations.shapes.delivery import delivery_shape
 from homing.operations.views import show_jobs, show_messages, show_runs, show_session
@@ -52,9 +52,9 @@ class Batch:
 class Looks:
     """Looks into the store for all streams of this process."""
 
-    def __init__(self, store: Store, house: House) -> None:
+    def __init__(self, store: Store, instance: Instance) -> None:
         self._store = store
-        self._house = house
+        self._instance = instance
         self._gathering: dict[tuple[int, Place, bool], asyncio.Task[Batch]] = {}
 
     async def at(self, caller: Caller, session_id: int, place: Place, *, numbered: bool) -> Batch:
@@ -70,8 +70,8 @@ class Looks:
         """Tell a session as it is to somebody who comes back to a place: the last event there may have been lost."""
 
         def work(tx: Tx) -> bytes:
-            desk = Desk(tx=tx, caller=caller, house=self._house)
-            return event("session", show_session(desk, sessions.get(tx, session_id)), place)
+            ctx = Context(tx=tx, caller=caller, instance=self._instance)
+            return event("session", show_session(ctx, sessions.get(tx, session_id)), place)
 
         return await self._store.read(work)
 
@@ -82,14 +82,14 @@ class Looks:
         session_id, place, numbered = key
 
         def work(tx: Tx) -> Batch:
-            return look(Desk(tx=tx, caller=caller, house=self._house), session_id, place, numbered=numbered)
+            return look(Context(tx=tx, caller=caller, instance=self._instance), session_id, place, numbered=numbered)
 
         return await self._store.read(work)
 
 
-def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
+def look(ctx: Context, session_id: int, after: Place, *, numbered: bool) -> Batch:
     """Read what follows a place: states first, then messages in order, and at the end the session as it is now."""
-    tx = desk.tx
+    tx = ctx.tx
     session = sessions.get(tx, session_id)
     gone = session.deleted_at is not None
     if session.rev <= after.rev:
@@ -102,9 +102,9 @@ def look(desk: Desk, session_id: int, after: Place, *, numbered: bool) -> Batch:
         return Batch(place=place, more=found.more, gone=gone)
     told = [message for message in found.messages if not message.folded]
     places = _places(told, found.rev) if numbered else [None] * len(told)
-    shapes = show_messages(desk, told)
-    events = [*_states(desk, found), *(event("message", *pair) for pair in zip(shapes, places, strict=True))]
-    shape = show_session(desk, session)
+    shapes = show_messages(ctx, told)
+    events = [*_states(ctx, found), *(event("message", *pair) for pair in zip(shapes, places, strict=True))]
+    shape = show_session(ctx, session)
     if not found.more:
         events.append(event("session", shape, place if numbered else None))
     open_turn = shape.turn.id if shape.turn else None
@@ -118,14 +118,14 @@ def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
     return format_sse_event(event=noun, data_str=shape.model_dump_json(), id=None if place is None else str(place))
 
 
-def _states(desk: Desk, found: messages.Changes) -> Iterator[bytes]:
-    changed = runs.get_many(desk.tx, found.run_ids)
-    for run in show_runs(desk, [changed[run_id] for run_id in found.run_ids if run_id in changed]):
+def _states(ctx: Context, found: messages.Changes) -> Iterator[bytes]:
+    changed = runs.get_many(ctx.tx, found.run_ids)
+    for run in show_runs(ctx, [changed[run_id] for run_id in found.run_ids if run_id in changed]):
         yield event("run", run)
-    bound = jobs.get_many(desk.tx, found.job_ids)
-    for job in show_jobs(desk, [bound[job_id] for job_id in found.job_ids if job_id in bound]):
+    bound = jobs.get_many(ctx.tx, found.job_ids)
+    for job in show_jobs(ctx, [bound[job_id] for job_id in found.job_ids if job_id in bound]):
         yield event("job", job)
-    carried = deliveries.get_many(desk.tx, found.delivery_ids)
+    carried = deliveries.get_many(ctx.tx, found.delivery_ids)
     for delivery_id in found.delivery_ids:
         yield event("delivery", delivery_shape(carried[delivery_id]))
 

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from homing.model.ids import new_id
-from homing.web.refusals import spelled
+from homing.web.error_status import spelled
 
 BACKLOG = 128
 # Databases, logs, models and receivers need some; and so many may be accepted before the next look at the cap.
@@ -42,7 +42,7 @@ class Patience:
 
 
 @dataclass(kw_only=True)
-class Doorstep:
+class UnprovenConnections:
     """What the connections of one server share."""
 
     cap: int
@@ -81,11 +81,11 @@ class Connection(H11Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        doorstep: Doorstep,
+        unproven: UnprovenConnections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._doorstep = doorstep
-        self._patience = doorstep.patience
+        self._doorstep = unproven
+        self._patience = unproven.patience
         self._timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
         self._body_ends = math.inf

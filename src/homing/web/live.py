@@ -39,8 +39,8 @@ class Board:
         return [answer.piece | {"text": answer.text, "whole": True} for answer in found if answer.text]
 
     def _take(self) -> None:
-        while self._ear.said:
-            words: dict[str, Any] = self._ear.said.popleft()
+        while self._ear.received:
+            words: dict[str, Any] = self._ear.received.popleft()
             if words.get("event") == "text":
                 self._add(words["data"])
 

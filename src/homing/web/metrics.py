@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from homing.store import Store
-from homing.store.figures import Counts, Figures, Spread, gather
+from homing.store.stats import Counts, Spread, Stats, gather
 
 MEDIA = CONTENT_TYPE_LATEST
 ALIVE_WITHIN = timedelta(seconds=30)
@@ -25,7 +25,7 @@ async def scrape(store: Store, version: str) -> bytes:
 class _Snapshot(Collector):
     """One look, as metric families."""
 
-    def __init__(self, figures: Figures, version: str) -> None:
+    def __init__(self, figures: Stats, version: str) -> None:
         self._figures = figures
         self._version = version
 

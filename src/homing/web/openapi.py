@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version
 
 from homing.model.clock import SystemClock
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.settings import load
 from homing.store import Store
 from homing.web.app import make_app
@@ -15,8 +15,8 @@ def document() -> dict[str, object]:
     """Make the document of this version; nothing is opened for it."""
     clock = SystemClock()
     settings = load({"HOMING_HOME": ".", "TZ": "UTC"})
-    house = House(version=version("homing"), model="offline", model_offline=True, model_why="", settings=settings)
-    app = make_app(store=Store("sqlite:///:memory:", clock), house=house, clock=clock)
+    instance = Instance(version=version("homing"), model="offline", model_offline=True, model_why="", settings=settings)
+    app = make_app(store=Store("sqlite:///:memory:", clock), instance=instance, clock=clock)
     return app.openapi()
 
 

@@ -7,7 +7,7 @@ from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
 from homing.model.errors import Error
-from homing.web.refusals import Refusal, broken, refusal_of, spelled
+from homing.web.error_status import Refusal, broken, refusal_of, spelled
 
 MEDIA = "application/problem+json"
 
@@ -17,14 +17,21 @@ CODES: Mapping[int, tuple[str, ...]] = {
     403: ("forbidden",),
     404: ("not_found",),
     405: ("wrong_method",),
-    409: ("stale_revision", "already_running", "session_exists", "blocked_by_automations", "wrong_state",
-          "nothing_to_undo", "quota_reached", "in_flight"),
+    409: (
+        "stale_revision",
+        "already_running",
+        "session_exists",
+        "blocked_by_automations",
+        "wrong_state",
+        "nothing_to_undo",
+        "quota_reached",
+    ),
     413: ("too_large",),
     422: ("invalid", "key_reused", "unknown_model"),
     429: ("slow_down",),
     500: ("internal",),
     503: ("not_ready",),
-}  # fmt: skip
+}
 
 
 class FieldProblem(BaseModel):

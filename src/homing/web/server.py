@@ -9,8 +9,8 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from homing.web.connections import BACKLOG, Connection, Doorstep, Patience, connection_cap
-from homing.web.door import FrontDoor
+from homing.web.connections import BACKLOG, Connection, Patience, UnprovenConnections, connection_cap
+from homing.web.state import AppState
 from homing.web.stream import Streams
 
 try:
@@ -45,10 +45,10 @@ def make_server(
     app: FastAPI, *, host: str, port: int, patience: Patience | None = None, cap: int | None = None
 ) -> Server:
     """Make the server of an app; `await server.serve()` runs it until SIGINT or SIGTERM."""
-    door: FrontDoor = app.state.door
-    doorstep = Doorstep(cap=cap or connection_cap(raise_descriptor_limit()), patience=patience or Patience())
-    door.streams.most_per_user = doorstep.cap // 4
-    connect: Any = partial(Connection, doorstep=doorstep)
+    state: AppState = app.state.homing
+    unproven = UnprovenConnections(cap=cap or connection_cap(raise_descriptor_limit()), patience=patience or Patience())
+    state.streams.most_per_user = unproven.cap // 4
+    connect: Any = partial(Connection, unproven=unproven)
     config = uvicorn.Config(
         app,
         host=host,
@@ -63,7 +63,7 @@ def make_server(
         log_level="error",
         server_header=False,
         # Anyone on this machine can claim to forward for others; a proxy is trusted once its operator named it.
-        proxy_headers=door.settings.public_url is not None,
+        proxy_headers=state.settings.public_url is not None,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     return Server(config)

@@ -12,7 +12,7 @@ from fastapi.sse import format_sse_event
 from homing.model.errors import SlowDown
 from homing.model.people import Caller
 from homing.model.sessions import Session
-from homing.operations.desk import House
+from homing.operations.context import Instance
 from homing.operations.people import TOKENS
 from homing.operations.shapes.base import utc
 from homing.store import Store, Tx, sessions, turns
@@ -32,12 +32,12 @@ PING = b": still here\n\n"
 class Streams:
     """All streams of one app: they look together, and end together."""
 
-    def __init__(self, store: Store, house: House) -> None:
+    def __init__(self, store: Store, instance: Instance) -> None:
         self.board = Board(store.bell)
         self.leaving = False
         self._store = store
-        self._house = house
-        self._looks = Looks(store, house)
+        self._instance = instance
+        self._looks = Looks(store, instance)
         self._ears: set[Ear] = set()
         self.most_per_user = MOST_PER_USER
         """The server that runs the app sets it: each stream takes one of its connections."""
@@ -136,9 +136,11 @@ class Streams:
                 more = batch.more
 
     def _hello(self, server_time: str, *, resumed: bool, place: Place | None = None) -> bytes:
-        hello = {"server_time": server_time, "version": self._house.version, "resumed": resumed}
-        said = json.dumps(hello)
-        return format_sse_event(event="hello", data_str=said, retry=RETRY_MS, id=None if place is None else str(place))
+        hello = {"server_time": server_time, "version": self._instance.version, "resumed": resumed}
+        received = json.dumps(hello)
+        return format_sse_event(
+            event="hello", data_str=received, retry=RETRY_MS, id=None if place is None else str(place)
+        )
 
 
 class _Line:
@@ -159,18 +161,18 @@ class _Line:
         """Tell the text of running answers whole; pieces of them that also lie in the ear are in it already."""
         told = self._board.so_far(turn_ids)
         shown = {piece["turn_id"] for piece in told}
-        waiting = [words for words in self._ear.said if _turn_of(words) not in shown or words["event"] != "text"]
-        self._ear.said.clear()
-        self._ear.said.extend(waiting)
+        waiting = [words for words in self._ear.received if _turn_of(words) not in shown or words["event"] != "text"]
+        self._ear.received.clear()
+        self._ear.received.extend(waiting)
         return b"".join(_spelled("text", piece) for piece in told)
 
     def words(self) -> bytes:
         """Take what was said live since last time; of closed turns nothing more is said."""
-        said = self._ear.said
+        received = self._ear.received
         # Too slow to have heard it all? The board has the whole.
-        told = [self.so_far({_turn_of(words) for words in said})] if len(said) == said.maxlen else []
-        while said:
-            words: dict[str, Any] = said.popleft()
+        told = [self.so_far({_turn_of(words) for words in received})] if len(received) == received.maxlen else []
+        while received:
+            words: dict[str, Any] = received.popleft()
             if words["data"]["turn_id"] not in self._closed:
                 told.append(_spelled(words["event"], words["data"]))
         return b"".join(told)

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from homing.model.people import Caller
 from homing.model.turns import Inbound, Outcome
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.shapes.base import Answer, Ask, read
 from homing.operations.shapes.message import MessageShape
 from homing.operations.views import show_messages
 from homing.store import Tx, inbounds, messages, turns
-from homing.web.answering import Made, bodied, let_in, make, queried
-from homing.web.door import FrontDoor
+from homing.web.endpoint import Made, bodied, let_in, make, queried
 from homing.web.routes import SEND
+from homing.web.state import AppState
 
 _LOOK_SECONDS = 1.0
 
@@ -35,43 +35,43 @@ class AnsweredShape(Answer):
     message: MessageShape | None
 
 
-async def send(door: FrontDoor, request: Request) -> Response:
+async def send(state: AppState, request: Request) -> Response:
     """Answer send_message."""
-    caller = await let_in(door, request)
+    caller = await let_in(state, request)
     wait = read(Wait, {name: value for name, value in request.query_params.items() if name == "wait"}).wait
     given = queried(SEND, request, but=("wait",)) | await bodied(SEND, request)
-    made = await make(door, SEND, request, caller, given)
+    made = await make(state, SEND, request, caller, given)
     if wait is None:
         return made.response()
-    answered = await closed(door, caller, json.loads(made.text)["inbound_id"], wait)
+    answered = await closed(state, caller, json.loads(made.text)["inbound_id"], wait)
     if answered is None:
         return made.response()
     return Made(status=200, text=answered.model_dump_json(), replayed=made.replayed).response()
 
 
-async def closed(door: FrontDoor, caller: Caller, inbound_id: str, seconds: float) -> AnsweredShape | None:
+async def closed(state: AppState, caller: Caller, inbound_id: str, seconds: float) -> AnsweredShape | None:
     """Wait until the turn that took an inbound closes; None when it does not in time, or never will."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
-    inbound = await door.store.read(lambda tx: _inbound(tx, inbound_id))
-    with door.streams.listening(f"session:{inbound.session_id}") as ear:
+    inbound = await state.store.read(lambda tx: _inbound(tx, inbound_id))
+    with state.streams.listening(f"session:{inbound.session_id}") as ear:
         while True:
-            inbound, answered = await door.store.read(
-                lambda tx: _look(Desk(tx=tx, caller=caller, house=door.house), inbound_id)
+            inbound, answered = await state.store.read(
+                lambda tx: _look(Context(tx=tx, caller=caller, instance=state.instance), inbound_id)
             )
             left = ends - loop.time()
-            if answered or inbound.state == "withdrawn" or left <= 0 or door.streams.leaving:
+            if answered or inbound.state == "withdrawn" or left <= 0 or state.streams.leaving:
                 return answered
             await ear.wait(min(left, _LOOK_SECONDS))
 
 
-def _look(desk: Desk, inbound_id: str) -> tuple[Inbound, AnsweredShape | None]:
-    inbound = _inbound(desk.tx, inbound_id)
-    turn = turns.get_turn(desk.tx, inbound.turn_id) if inbound.turn_id else None
+def _look(ctx: Context, inbound_id: str) -> tuple[Inbound, AnsweredShape | None]:
+    inbound = _inbound(ctx.tx, inbound_id)
+    turn = turns.get_turn(ctx.tx, inbound.turn_id) if inbound.turn_id else None
     if turn is None or turn.outcome is None:
         return inbound, None
-    closing = messages.get(desk.tx, turn.session_id, turn.closing_seq) if turn.closing_seq is not None else None
-    [shown] = show_messages(desk, [closing]) if closing is not None else [None]
+    closing = messages.get(ctx.tx, turn.session_id, turn.closing_seq) if turn.closing_seq is not None else None
+    [shown] = show_messages(ctx, [closing]) if closing is not None else [None]
     return inbound, AnsweredShape(inbound_id=inbound_id, turn_id=turn.id, outcome=turn.outcome, message=shown)
 
 

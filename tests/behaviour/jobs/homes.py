@@ -34,7 +34,7 @@ class Home(Room):
         given: dict[str, Any] = {"max_concurrent_runs": 4}
         super().__init__(store, **(given | settings))
         self.fake = fake
-        self.world = World(store=store, clock=fake, house=self.house)
+        self.world = World(store=store, clock=fake, instance=self.instance)
         self.ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=list(TOOLS))))
 
     def add(self, message: str | None = "look for fruit", **given: Any) -> JobShape:

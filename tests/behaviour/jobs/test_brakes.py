@@ -97,9 +97,13 @@ async def test_a_webhook_that_points_at_ones_own_hook_ends_by_itself(make_home: 
         webhook = home.ask(add_webhook, AddWebhook(url=f"http://127.0.0.1:{port}/api/hooks/{secret}"))
         home.ask(update_session, read(UpdateSession, {"session_key": CHAT, "addresses": [CHAT, webhook.address]}))
         homing = Homing(
-            settings=home.house.settings, clock=home.fake, store=home.store, house=home.house, models=home.models
+            settings=home.instance.settings,
+            clock=home.fake,
+            store=home.store,
+            instance=home.instance,
+            models=home.models,
         )
-        courier = Courier(home.store, home.house, make_channels(homing))
+        courier = Courier(home.store, home.instance, make_channels(homing))
         home.ledger.say("hello")
         await settle(home)
         for _ in range(MOST_CALLS):
@@ -116,7 +120,7 @@ async def served(home: Home) -> AsyncIterator[int]:
     """Let the front door listen, for as long as the block lasts."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        app = make_app(store=home.store, house=home.house, clock=home.fake)
+        app = make_app(store=home.store, instance=home.instance, clock=home.fake)
         server = make_server(app, host="127.0.0.1", port=0)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         try:

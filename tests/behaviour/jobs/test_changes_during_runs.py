@@ -10,9 +10,9 @@ import pytest
 
 from behaviour.jobs.conftest import MakeHome
 from behaviour.jobs.homes import Home
-from homing.engine.keeper import Keeper
 from homing.engine.opening import Opened
-from homing.engine.thoughts import Thought
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 from homing.model.errors import Conflict, ModelFailed
 from homing.operations.job_changes import disable_job, update_job
 from homing.operations.jobs import list_jobs
@@ -203,7 +203,7 @@ async def test_taking_back_a_new_name_leaves_a_one_shot_its_next_try(home: Home)
     home.pass_time(hours=1, seconds=1)
     await home.tick()
 
-    async def fail(_opened: Opened, _keeper: Keeper) -> Thought:
+    async def fail(_opened: Opened, _keeper: StepJournal) -> TurnResult:
         raise ModelFailed("The model did not answer.")
 
     await home.work(lanes=home.lanes(fail))

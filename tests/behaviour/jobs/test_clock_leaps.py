@@ -120,7 +120,7 @@ async def test_after_a_long_time_off_what_was_missed_is_made_up_at_once(here: Ho
 async def test_a_machine_that_slept_makes_up_at_once(here: Home) -> None:
     """Monotonic time counts a suspended machine's sleep."""
     soon = remind(here, "in 2 hours")
-    scheduler = Scheduler(here.store, here.house, here.fake)
+    scheduler = Scheduler(here.store, here.instance, here.fake)
     await scheduler.step()
     here.fake.advance(timedelta(hours=3))
     await scheduler.step()
@@ -129,7 +129,7 @@ async def test_a_machine_that_slept_makes_up_at_once(here: Home) -> None:
 
 
 async def test_a_scheduler_says_that_it_does_not_trust_the_clock(here: Home) -> None:
-    scheduler = Scheduler(here.store, here.house, here.fake)
+    scheduler = Scheduler(here.store, here.instance, here.fake)
     await scheduler.step()
     here.fake.jump(timedelta(hours=5))
     await scheduler.step()
@@ -153,7 +153,7 @@ async def test_a_clock_set_back_plans_recurring_jobs_again_and_leaves_one_shots(
     cron = remind(home, "0 9 * * *")
     once = remind(home, "in 30 days")
     soonest = {job.id: home.job(job.id).next_run_at for job in (often, cron)}
-    scheduler = Scheduler(home.store, home.house, home.fake)
+    scheduler = Scheduler(home.store, home.instance, home.fake)
     await scheduler.step()
     for job in (often, cron):
         home.change(job.id, next_run_at=home.now() + YEAR_AND_MORE)
@@ -171,7 +171,7 @@ async def test_a_clock_set_back_plans_recurring_jobs_again_and_leaves_one_shots(
 
 async def test_a_clock_set_back_is_made_good_also_when_planning_again_fails_at_first(here: Home) -> None:
     often = remind(here, "every 30 seconds")
-    scheduler = Scheduler(here.store, here.house, here.fake)
+    scheduler = Scheduler(here.store, here.instance, here.fake)
     await scheduler.step()
     soonest = here.job(often.id).next_run_at
     here.change(often.id, next_run_at=here.now() + YEAR_AND_MORE)
@@ -195,7 +195,7 @@ async def test_a_start_far_after_the_last_sign_of_work_prunes_nothing_for_a_whil
     # The newest run of a job is kept in any case; it is the others that would go.
     home.change(job.id, last_run_id=None)
     home.pass_time(days=400)
-    sweeper = Sweeper(home.store, home.house, home.fake, "worker_1", "here:1", None)
+    sweeper = Sweeper(home.store, home.instance, home.fake, "worker_1", "here:1", None)
     await sweeper.beat()
     await sweeper.prune()
     assert len(home.runs(job.id)) == 1

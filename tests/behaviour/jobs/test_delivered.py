@@ -18,7 +18,7 @@ async def test_a_closing_wakes_the_courier_and_no_sweep_has_to_come(home: Home) 
     channel = RecordingChannel()
     ear = home.store.bell.listen("deliveries")
     async with home.running():
-        courier = asyncio.create_task(Courier(home.store, home.house, {"recording": channel}).run())
+        courier = asyncio.create_task(Courier(home.store, home.instance, {"recording": channel}).run())
         home.ledger.say("Look for fruit")
         home.ring()
         await home.called(1)

@@ -31,7 +31,7 @@ RECORD: dict[str, Any] = {
 
 async def test_old_delivery_fields_stay_readable_on_an_imported_job_and_steer_nothing(home: Home) -> None:
     home.ledger.session()
-    taken = home.world.write(lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True))
+    taken = home.world.write(lambda tx: import_record(home.world.ctx(tx), RECORD, n=1, source="nanobot", apply=True))
     assert taken.taken, taken.detail
     home.ask(enable_job, JobRef(job_id="old1"))
     home.pass_time(hours=1, seconds=1)
@@ -84,14 +84,14 @@ async def test_a_removed_job_does_not_come_back_before_its_run_has_ended(home: H
 
 
 def bring_in(home: Home) -> Entry:
-    return home.world.write(lambda tx: import_record(home.world.desk(tx), RECORD, n=1, source="nanobot", apply=True))
+    return home.world.write(lambda tx: import_record(home.world.ctx(tx), RECORD, n=1, source="nanobot", apply=True))
 
 
 def test_a_job_of_a_shared_lane_does_not_come_in_and_says_why(home: Home) -> None:
     record = RECORD | {"payload": RECORD["payload"] | {"session_key": f"unified:{OWNER}"}}
     for apply in (False, True):
         entry = home.world.write(
-            lambda tx, apply=apply: import_record(home.world.desk(tx), record, n=1, source="nanobot", apply=apply)
+            lambda tx, apply=apply: import_record(home.world.ctx(tx), record, n=1, source="nanobot", apply=apply)
         )
         assert (entry.taken, "is a shared lane and no chat" in (entry.detail or "")) == (False, True)
 

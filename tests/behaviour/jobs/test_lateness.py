@@ -13,7 +13,7 @@ from homing.operations.shapes.base import Nothing, read
 from homing.operations.shapes.job_asks import JobRef, ListJobs, UpdateJob, WhyJob
 from homing.operations.status import get_status
 from homing.operations.why import why_job
-from homing.store import upkeep
+from homing.store import maintenance
 
 DAY = timedelta(days=1)
 WEEK = 7 * 86400
@@ -156,7 +156,7 @@ async def test_only_the_next_instant_says_what_is_due(home: Home) -> None:
     await home.settle()
     assert len(home.runs(job.id)) == 1
     keep = timedelta(days=-1)
-    home.ledger.write(lambda tx: upkeep.prune(tx, keep_runs=keep))
+    home.ledger.write(lambda tx: maintenance.prune(tx, keep_runs=keep))
     await home.settle()
     assert len(home.model.seen) == 1
     home.pass_time(minutes=30, seconds=5)

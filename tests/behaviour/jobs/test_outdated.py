@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from behaviour.jobs.homes import Home
 from homing.engine.scheduler import Scheduler
 from homing.engine.sweeper import Sweeper
-from homing.store import schema, upkeep
+from homing.store import maintenance, schema
 from support.site import open_site
 
 
@@ -16,7 +16,7 @@ def upgrade(home: Home, version: str) -> None:
 
 
 def sweeper(home: Home, scheduler: Scheduler) -> Sweeper:
-    return Sweeper(home.store, home.house, home.fake, "worker_1", "here:1", scheduler)
+    return Sweeper(home.store, home.instance, home.fake, "worker_1", "here:1", scheduler)
 
 
 async def test_an_old_process_beside_an_upgraded_database_finishes_its_turns_and_takes_no_more(home: Home) -> None:
@@ -39,7 +39,7 @@ async def test_an_old_process_beside_an_upgraded_database_finishes_its_turns_and
         await home.until_closed(1, "web:first")
     assert home.ledger.turns("web:second") == []
     assert await home.runner().step() is False
-    [worker] = home.ledger.write(lambda tx: upkeep.workers(tx, timedelta(minutes=1)))
+    [worker] = home.ledger.write(lambda tx: maintenance.workers(tx, timedelta(minutes=1)))
     assert not worker.schedules
     assert "schema 9999" in (worker.note or "")
     # A newer door that comes back to the version this one knows lets it go on.
@@ -69,7 +69,7 @@ async def test_its_doors_take_nothing_and_say_why(home: Home) -> None:
 async def test_readyz_tells_that_the_clock_is_not_trusted(home: Home) -> None:
     site = open_site(home.world)
     home.ledger.write(
-        lambda tx: upkeep.beat(
+        lambda tx: maintenance.beat(
             tx, "worker_1", name="here:1", schedules=True, next_wake_at=None, note="the clock leapt 5 h ahead"
         )
     )

@@ -12,7 +12,7 @@ from behaviour.jobs.homes import Home
 from homing.agent.frames import frame
 from homing.agent.history import SUMMARY_INSTRUCTIONS
 from homing.agent.journal import Tool, ToolCall
-from homing.engine import thinking
+from homing.engine import turn_context
 from homing.model.errors import ToolFailed
 from homing.operations.job_changes import update_job
 from homing.operations.runs import run_job
@@ -298,7 +298,7 @@ async def test_what_was_found_comes_into_the_summary_of_what_no_longer_fits(home
     home.model.when("Messages since then", "The fruit watch found 3.10.")
     home.add(when="every 1 hour", quiet=True, name="fruit watch")
     await come_due(home)
-    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    big = "apple " * (turn_context.HISTORY_TOKENS * 4 // 6 // 3)
     for name in ("one", "two", "three", "four"):
         await home.say(f"{name} {big}")
     infos = zip(home.model.seen, home.model.infos, strict=True)

@@ -9,7 +9,7 @@ import pytest
 
 from behaviour.jobs.homes import Home
 from homing.engine.lane import stop_setup
-from homing.engine.thoughts import Thought
+from homing.engine.turn_result import TurnResult
 from homing.operations.jobs import get_job
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import GetJob, JobRef
@@ -80,12 +80,12 @@ async def test_timeout_0_is_no_ceiling_and_unset_is_the_default_for_every_trigge
 async def test_a_success_after_the_timeout_delivers_and_writes_nothing(home: Home) -> None:
     late: list[str] = []
 
-    async def stubborn(*_: Any) -> Thought:
+    async def stubborn(*_: Any) -> TurnResult:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             late.append("came back")
-        return Thought(outcome="answered", text="Here I am after all.", history="[]")
+        return TurnResult(outcome="answered", text="Here I am after all.", history="[]")
 
     job_id = add_timed(home)
     home.pass_time(hours=1, seconds=1)
@@ -115,7 +115,7 @@ async def test_time_spent_in_the_queue_does_not_count(home: Home) -> None:
 
 
 async def test_a_stall_before_the_model_is_called_fails_early_with_its_phase_named(home: Home) -> None:
-    async def never_ready(*_: Any) -> Thought:
+    async def never_ready(*_: Any) -> TurnResult:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
@@ -152,7 +152,7 @@ async def test_a_timeout_says_in_the_record_what_it_was_waiting_for(home: Home) 
     await home.work()
     assert (home.only_run(waiting).error or "").endswith("s, waiting for the model scripted")
 
-    async def never_ready(*_: Any) -> Thought:
+    async def never_ready(*_: Any) -> TurnResult:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 

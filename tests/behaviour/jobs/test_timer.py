@@ -80,7 +80,7 @@ async def let_run(home: Home, **length: float) -> PatientBell:
 async def run_with(home: Home, bell: PatientBell) -> None:
     home.store.bell = bell
     with pytest.raises(asyncio.CancelledError):
-        await Scheduler(home.store, home.house, home.fake).run()
+        await Scheduler(home.store, home.instance, home.fake).run()
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ async def test_with_only_far_jobs_the_loop_still_wakes_at_least_every_60_s(here:
 
 async def test_where_a_ring_can_be_lost_every_machine_looks_by_itself_within_seconds(home: Home) -> None:
     """Behind a pooler PostgreSQL's notices do not arrive; on SQLite nobody else can ring."""
-    for machine in (home.scheduler(), home.runner(), Courier(home.store, home.house, {})):
+    for machine in (home.scheduler(), home.runner(), Courier(home.store, home.instance, {})):
         bell = PatientBell(home.fake, home.fake.now())
         home.store.bell = bell
         with pytest.raises(asyncio.CancelledError):

@@ -23,7 +23,7 @@ async def test_a_failed_send_leaves_the_conversation_whole_and_the_run_ok_with_i
     await home.settle()
     channel = RecordingChannel()
     channel.refuse()
-    courier = Courier(home.store, home.house, {"recording": channel})
+    courier = Courier(home.store, home.instance, {"recording": channel})
     while await courier.step():
         pass
     run = home.ask(get_run, RunRef(run_id=home.only_run(job.id).id))
@@ -56,7 +56,7 @@ async def test_why_does_not_say_went_well_of_an_answer_that_did_not_arrive(home:
     assert f"ended, and its message is still on its way to {OUTSIDE}." in why()
     channel = RecordingChannel()
     channel.refuse()
-    courier = Courier(home.store, home.house, {"recording": channel})
+    courier = Courier(home.store, home.instance, {"recording": channel})
     while await courier.step():
         pass
     assert f"ended, but its message did not reach {OUTSIDE}:" in why()

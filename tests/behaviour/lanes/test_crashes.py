@@ -7,10 +7,10 @@ import pytest
 
 from homing.agent.frames import frame
 from homing.agent.journal import Tool, ToolCall
-from homing.engine.keeper import Keeper
 from homing.engine.lane import work_lane
 from homing.engine.opening import Opened
-from homing.engine.thoughts import Thought
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 from homing.store import Store
 from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
@@ -121,9 +121,9 @@ async def test_a_turn_that_is_anothers_when_it_shall_close_is_left_to_the_other(
     room.ledger.say("hello")
     gate = asyncio.Event()
 
-    async def think(opened: Opened, keeper: Keeper) -> Thought:
+    async def think(opened: Opened, keeper: StepJournal) -> TurnResult:
         await gate.wait()
-        return Thought(outcome="answered", text="The old answer.", history="[]")
+        return TurnResult(outcome="answered", text="The old answer.", history="[]")
 
     task = asyncio.create_task(room.work(lanes=room.lanes(think)))
     await room.until(room.ledger.turns, "the turn is open")

@@ -20,7 +20,7 @@ class Stumbling(Scheduler):
     """A scheduler with a bug that shows once."""
 
     def __init__(self, homing: Homing) -> None:
-        super().__init__(homing.store, homing.house, homing.clock)
+        super().__init__(homing.store, homing.instance, homing.clock)
         self.again = asyncio.Event()
         self.starts = 0
 

@@ -2,14 +2,14 @@
 
 from homing.agent.frames import frame
 from homing.agent.history import OFFLINE_SUMMARY, SUMMARY_INSTRUCTIONS
-from homing.engine import thinking
+from homing.engine import turn_context
 from homing.model.messages import NewMessage
 from homing.store import Store, Tx, sessions
 from homing.testing.scripted import wire_messages
 from support.rooms import Room
 
 # About a third of the budget, so that the fourth turn is the first that has to leave one out.
-BIG = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+BIG = "apple " * (turn_context.HISTORY_TOKENS * 4 // 6 // 3)
 
 
 async def talk(room: Room, *names: str) -> None:
@@ -109,14 +109,14 @@ async def test_without_a_model_older_turns_are_left_out_with_a_note(room_store: 
 async def test_a_stretch_of_very_many_small_turns_is_folded_as_well(room: Room) -> None:
     """Only so many stretches are read at once: those beyond may not vanish without a word."""
     room.model.otherwise("Fine.")
-    fill(room, thinking.HISTORY_STRETCHES + 50)
+    fill(room, turn_context.HISTORY_STRETCHES + 50)
     room.model.when("Messages since then", "They said small things.")
     room.ledger.say("and now?")
     await room.work()
     [given] = summaries(room)
     assert frame("note.message", "small 0") in given
     assert names(room)[0] == "[data"
-    assert len(names(room)) == thinking.HISTORY_STRETCHES // 2 + 1
+    assert len(names(room)) == turn_context.HISTORY_STRETCHES // 2 + 1
     assert "They said small things." in (room.model.infos[-1].instructions or "")
 
 
@@ -130,6 +130,6 @@ def fill(room: Room, count: int) -> None:
             NewMessage(session_id=session.id, lane_id=session.id, role="user", kind="note", text=f"small {number}")
             for number in range(count)
         ]
-        sessions.say(tx, new)
+        sessions.append_messages(tx, new)
 
     room.ledger.write(work)

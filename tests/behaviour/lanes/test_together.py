@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from homing.engine.keeper import Keeper
+from homing.engine.group_commit import GroupCommit
 from homing.engine.lane import work_lane
 from homing.engine.opening import Opened
-from homing.engine.thoughts import Thought
-from homing.engine.together import Together
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import TurnResult
 from homing.model.errors import NotReady
 from homing.store import Store, Tx
 from support.rooms import Room
@@ -24,7 +24,7 @@ async def test_a_bad_item_gets_its_error_and_its_neighbours_their_results(room_s
             raise ValueError("seven")
         return [2 * item for item in items]
 
-    together = Together(room_store, double)
+    together = GroupCommit(room_store, double)
     results = await asyncio.gather(*(together(item) for item in range(20)), return_exceptions=True)
     assert [result for item, result in enumerate(results) if item != 7] == [2 * i for i in range(20) if i != 7]
     assert isinstance(results[7], ValueError)
@@ -39,7 +39,7 @@ async def test_a_database_that_is_away_is_told_to_everybody_at_once(room_store: 
         asked += 1
         raise NotReady("away")
 
-    together = Together(room_store, away)
+    together = GroupCommit(room_store, away)
     results = await asyncio.gather(*(together(item) for item in range(20)), return_exceptions=True)
     assert all(isinstance(result, NotReady) for result in results)
     assert asked <= 2
@@ -51,10 +51,10 @@ async def test_a_lane_whose_turn_cannot_be_closed_does_not_keep_its_neighbours_f
     for key in keys:
         room.ledger.say("hello", key)
 
-    async def think(opened: Opened, keeper: Keeper) -> Thought:
+    async def think(opened: Opened, keeper: StepJournal) -> TurnResult:
         await asyncio.sleep(0.05)  # so that all of them close together
         bad = opened.session_key == keys[2]
-        return Thought(outcome="nonsense" if bad else "answered", text="Fine.", history="[]")  # type: ignore[arg-type]
+        return TurnResult(outcome="nonsense" if bad else "answered", text="Fine.", history="[]")  # type: ignore[arg-type]
 
     lanes = room.lanes(think)
     worked = await asyncio.gather(
@@ -68,5 +68,5 @@ async def test_a_lane_whose_turn_cannot_be_closed_does_not_keep_its_neighbours_f
 
 @pytest.mark.parametrize("count", [1, 3])
 async def test_results_come_back_to_whoever_asked(room_store: Store, count: int) -> None:
-    together = Together(room_store, lambda tx, items: [f"{item}!" for item in items])
+    together = GroupCommit(room_store, lambda tx, items: [f"{item}!" for item in items])
     assert await asyncio.gather(*(together(str(item)) for item in range(count))) == [f"{i}!" for i in range(count)]

@@ -3,9 +3,9 @@
 import pytest
 import sqlalchemy as sa
 
-from homing.engine import thinking
+from homing.engine import turn_context
 from homing.model.people import Caller
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.operations.session_deletion import delete_session
 from homing.operations.shapes.session_asks import DeleteSession
 from homing.store import Store
@@ -105,7 +105,7 @@ async def test_what_waits_when_it_is_switched_off_is_still_answered(unified: Roo
 def delete(room: Room, key: str) -> None:
     caller = Caller(user_id="ann", role="user", door="api")
     ask = DeleteSession(session_key=key)
-    room.ledger.write(lambda tx: delete_session(Desk(tx=tx, caller=caller, house=room.house), ask))
+    room.ledger.write(lambda tx: delete_session(Context(tx=tx, caller=caller, instance=room.instance), ask))
 
 
 async def test_what_was_said_in_a_deleted_chat_is_not_shown_to_the_model_in_another(unified: Room) -> None:
@@ -119,7 +119,7 @@ async def test_what_was_said_in_a_deleted_chat_is_not_shown_to_the_model_in_anot
 
 
 async def test_what_was_said_in_a_deleted_chat_leaves_the_summary_too(unified: Room) -> None:
-    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    big = "apple " * (turn_context.HISTORY_TOKENS * 4 // 6 // 3)
     unified.model.when("Messages since then", "They like pears.", times=1)
     unified.model.otherwise("Fine.")
     unified.ledger.say("I like pears", "web:phone", user_id="ann")
@@ -136,7 +136,7 @@ async def test_what_was_said_in_a_deleted_chat_leaves_the_summary_too(unified: R
 
 
 async def test_a_summary_made_while_one_of_its_chats_is_deleted_is_not_kept(unified: Room) -> None:
-    big = "apple " * (thinking.HISTORY_TOKENS * 4 // 6 // 3)
+    big = "apple " * (turn_context.HISTORY_TOKENS * 4 // 6 // 3)
     unified.model.otherwise("Fine.")
     unified.ledger.say("I like pears", "web:phone", user_id="ann")
     await drain(unified)

@@ -44,7 +44,7 @@ async def test_the_reply_is_word_for_word_that_of_the_agents_tool(doors: Doors) 
     def by_agent(tx: Tx) -> str:
         home = sessions.find(tx, "web:abc", user_id=OWNER)
         assert home is not None
-        return schedule_task(world.desk(tx), home, {"action": "list"}).text
+        return schedule_task(world.ctx(tx), home, {"action": "list"}).text
 
     assert text_of(listed) == world.write(by_agent)
     assert listed.structured_content is None
@@ -151,7 +151,7 @@ async def test_other_sites_other_names_and_other_methods_are_refused(doors: Door
 
 
 async def test_whoever_asks_too_often_is_told_when_to_come_back_here_too(doors: Doors) -> None:
-    haste = doors.app.state.door.requests
+    haste = doors.app.state.homing.requests
     with contextlib.suppress(SlowDown):
         while True:
             haste.take(OWNER)

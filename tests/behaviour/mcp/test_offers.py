@@ -1,7 +1,7 @@
 """What the side door offers: the same names as every other door."""
 
-from homing.mcp.offers import offered
-from homing.operations.offered import OPERATIONS
+from homing.mcp.tool_list import offered
+from homing.operations.registry import OPERATIONS
 from homing.tools import schedule_task
 
 FEW = {tool.name: tool for tool in offered(every=False)}

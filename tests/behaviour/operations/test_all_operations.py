@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from homing.model.errors import Refused
-from homing.operations import OPERATIONS, Desk, read
+from homing.operations import OPERATIONS, Context, read
 from homing.operations import deliveries as delivery_ops
 from homing.operations.grants import add_grant
 from homing.operations.hooks import add_hook
@@ -137,7 +137,9 @@ def ask_it(world: World, name: str, given: dict[str, Any]) -> Callable[[], objec
 
     def act() -> object:
         ask = read(operation.ask, given)
-        found = world.write(lambda tx: operation.function(Desk(tx=tx, caller=STRANGER, house=world.house), ask))
+        found = world.write(
+            lambda tx: operation.function(Context(tx=tx, caller=STRANGER, instance=world.instance), ask)
+        )
         return operation.answered(found).plain()
 
     return act

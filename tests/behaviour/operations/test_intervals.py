@@ -95,7 +95,7 @@ def test_on_another_clock_the_days_stay_those_of_the_calendar(world: World) -> N
 def test_an_exported_interval_comes_in_again_as_it_was(world: World) -> None:
     job = add(world, schedule={**OTHER_DAY, "anchor": "2040-01-01T09:00"})
     record: dict[str, Any] = {**job.plain(), "id": "again"}
-    taken = world.write(lambda tx: import_record(world.desk(tx), record, n=1, source=None, apply=True))
+    taken = world.write(lambda tx: import_record(world.ctx(tx), record, n=1, source=None, apply=True))
     assert taken.taken, taken.detail
     assert world.ask(get_job, GetJob(job_id="again")).schedule == job.schedule
 

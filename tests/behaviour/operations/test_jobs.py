@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from homing.model.errors import Conflict, Forbidden, Invalid, Malformed, NotFound
-from homing.model.schedules.words import moment
+from homing.model.schedules.describe import moment
+from homing.operations.access import find_job
 from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.jobs import add_job, get_job, list_jobs
-from homing.operations.reach import find_job
 from homing.operations.removal import remove_job
 from homing.operations.runs import list_runs, run_job
 from homing.operations.shapes.base import read
@@ -307,7 +307,7 @@ def test_a_job_is_found_by_id_run_name_or_a_beginning_that_fits_only_one(world: 
     run = world.ask(run_job, JobRef(job_id=fruit.id))
 
     def found(said: str) -> str:
-        return world.write(lambda tx: find_job(world.desk(tx), said).id)
+        return world.write(lambda tx: find_job(world.ctx(tx), said).id)
 
     assert found("job_fruit1") == fruit.id
     assert found(run.id) == fruit.id
@@ -318,7 +318,7 @@ def test_a_job_is_found_by_id_run_name_or_a_beginning_that_fits_only_one(world: 
     assert "fits several" in error.detail
     assert 'job_fruit1 "fruit watch"' in refused(lambda: found("pears"), NotFound).detail
     with pytest.raises(NotFound):
-        world.write(lambda tx: find_job(world.desk(tx, STRANGER), "job_fruit1"))
+        world.write(lambda tx: find_job(world.ctx(tx, STRANGER), "job_fruit1"))
 
 
 # updates

@@ -84,7 +84,7 @@ def say(world: World, *texts: str) -> None:
             NewMessage(session_id=session_id, lane_id=session_id, role="assistant", kind="chat", text=text)
             for text in texts
         ]
-        sessions.say(tx, new)
+        sessions.append_messages(tx, new)
 
     world.write(work)
 

@@ -20,8 +20,8 @@ ENV = {"OPENAI_API_KEY": "x"}
 @pytest.fixture
 def world(world: World) -> World:
     """A server that has a key for one provider."""
-    judge = lambda name: why_unusable(name, ENV, house="offline")  # noqa: E731
-    return replace(world, house=replace(world.house, why_unusable=judge))
+    judge = lambda name: why_unusable(name, ENV, default="offline")  # noqa: E731
+    return replace(world, instance=replace(world.instance, why_unusable=judge))
 
 
 def patch(world: World, job: JobShape, model: str | None) -> JobShape:
@@ -53,7 +53,7 @@ def test_a_model_that_cannot_be_asked_here_is_refused_when_it_is_named(world: Wo
 
 def test_a_model_with_a_key_is_taken_and_one_that_lost_its_key_does_not_stop_other_changes(world: World) -> None:
     job = add(world, payload={"model": "openai-chat:gpt-5"})
-    later = replace(world, house=replace(world.house, why_unusable=lambda name: "No key any more."))
+    later = replace(world, instance=replace(world.instance, why_unusable=lambda name: "No key any more."))
     ask = read(UpdateJob, {"job_id": job.id, "name": "renamed", "payload": {"model": "openai-chat:gpt-5"}})
     assert later.ask(update_job, ask).name == "renamed"
     assert patch(later, job, "offline").payload.model == "offline"

@@ -27,8 +27,8 @@ from homing.operations.shapes.base import Nothing, read
 from homing.operations.shapes.job_asks import AdminListJobs, DisableJob, JobRef, UpdateJob
 from homing.operations.shapes.people_asks import CreateToken, ListTokens, SignIn, SignOut, TokenRef, UpdateMe
 from homing.operations.status import get_status
+from homing.store import maintenance
 from homing.store import tables as t
-from homing.store import upkeep
 from support.asking import PERSON_TURN, add, agent, field_codes, refused
 from support.worlds import OWNER_CALLER, STRANGER, World
 
@@ -82,7 +82,7 @@ def test_a_revoked_token_is_worthless_and_only_ones_own_can_be_revoked(world: Wo
 
 
 def test_a_code_signs_in_once_and_gives_a_cookie_that_rolls(world: World) -> None:
-    code = world.write(lambda tx: create_code(world.desk(tx)))
+    code = world.write(lambda tx: create_code(world.ctx(tx)))
     assert world.write(lambda tx: recognise(tx, code, "page")) is None
     signed = world.ask(sign_in, SignIn(code=code))
     assert set(signed.plain()) == {"user_id", "role", "expires_at", "key"}
@@ -122,7 +122,7 @@ def test_a_token_signs_in_too_and_nothing_else_does(world: World) -> None:
 
 def test_a_wake_that_is_over_is_not_the_next_one(world: World) -> None:
     world.write(
-        lambda tx: upkeep.beat(tx, "w1", name="w1", schedules=True, next_wake_at=tx.now() - timedelta(seconds=5))
+        lambda tx: maintenance.beat(tx, "w1", name="w1", schedules=True, next_wake_at=tx.now() - timedelta(seconds=5))
     )
     assert world.ask(get_status, Nothing()).scheduler.next_wake_at is None
 
@@ -132,7 +132,7 @@ def test_the_status_counts_ones_own_things(world: World) -> None:
     add(world, enabled=False)
     world.ask(run_job, JobRef(job_id=job.id))
     world.write(
-        lambda tx: upkeep.beat(tx, "w1", name="w1", schedules=True, next_wake_at=tx.now() + timedelta(seconds=5))
+        lambda tx: maintenance.beat(tx, "w1", name="w1", schedules=True, next_wake_at=tx.now() + timedelta(seconds=5))
     )
     status = world.ask(get_status, Nothing())
     plain = status.plain()

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from homing.model.errors import Conflict, Forbidden, NotFound
 from homing.model.runs import run_id
-from homing.model.schedules.words import moment
+from homing.model.schedules.describe import moment
 from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
 from homing.operations.jobs import get_job
 from homing.operations.messages import list_messages

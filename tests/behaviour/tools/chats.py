@@ -13,7 +13,7 @@ from homing.model.jobs import Job
 from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller, Source
 from homing.model.sessions import Session
 from homing.model.turns import Turn
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.store import Tx, jobs
 from homing.store.steps import Done
 from homing.tools.toolbox import toolbox
@@ -34,7 +34,7 @@ class Chat:
     tool: str = SCHEDULERS[0]
     """The name by which the model calls; the agent is offered the first."""
 
-    def desk(self, tx: Tx) -> Desk:
+    def ctx(self, tx: Tx) -> Context:
         turn = ActingTurn(
             id="turn_test",
             session_id=self.session.id,
@@ -47,7 +47,7 @@ class Chat:
             may_schedule=self.source == "person" or self.may_schedule,
         )
         caller = Caller(user_id=self.session.user_id, role="user", door="tool", turn=turn)
-        return self.world.desk(tx, caller)
+        return self.world.ctx(tx, caller)
 
     def call(self, **arguments: object) -> Done:
         """Call the tool by its name, as a turn would."""
@@ -58,7 +58,7 @@ class Chat:
             return kept[0].text
 
         tools = toolbox(
-            turn=self._turn(), session_key=self.session.key, agent=AGENT, house=self.world.house, commit=commit
+            turn=self._turn(), session_key=self.session.key, agent=AGENT, instance=self.world.instance, commit=commit
         )
         [tool] = [tool for tool in tools if self.tool in (tool.name, *tool.aliases)]
         working = tool.run(ToolCall(key="call_1", name=self.tool, args=arguments))

@@ -7,7 +7,7 @@ from homing.agent.models import Models
 from homing.agent.offline.plans import LABEL
 from homing.engine.claims import Claim
 from homing.engine.lane import Lanes, work_lane
-from homing.engine.thinking import Thinker
+from homing.engine.turn_context import TurnThinker
 from homing.model.jobs import Job
 from homing.model.messages import Message
 from homing.model.people import OWNER
@@ -28,15 +28,19 @@ class Talk:
 
     def __post_init__(self) -> None:
         world = self.world
-        thinker = Thinker(
+        thinker = TurnThinker(
             store=world.store,
-            house=world.house,
+            instance=world.instance,
             models=self.models,
             toolbox=lambda opened, keeper, agent: toolbox(
-                turn=opened.turn, session_key=opened.session_key, agent=agent, house=world.house, commit=keeper.commit
+                turn=opened.turn,
+                session_key=opened.session_key,
+                agent=agent,
+                instance=world.instance,
+                commit=keeper.commit,
             ),
         )
-        self.lanes = Lanes(store=world.store, house=world.house, think=thinker)
+        self.lanes = Lanes(store=world.store, instance=world.instance, think=thinker)
 
     async def say(self, text: str) -> str:
         """Say something and read the closing, without the label that every offline answer carries."""

@@ -8,16 +8,16 @@ import pytest
 from behaviour.tools.chats import Chat, MakeChat
 from homing.model.errors import Refused
 from homing.model.sessions import Session
-from homing.operations.desk import Desk
+from homing.operations.context import Context
 from homing.store.steps import Done
 from homing.tools.memory import OFFERS, forget, recall, remember
-from homing.tools.offers import Offer
+from homing.tools.tool import ToolSpec
 
-Tool = Callable[[Desk, Session, Mapping[str, object]], Done]
+Tool = Callable[[Context, Session, Mapping[str, object]], Done]
 
 
 def use(chat: Chat, tool: Tool, **arguments: object) -> str:
-    return chat.world.write(lambda tx: tool(chat.desk(tx), chat.session, arguments)).text
+    return chat.world.write(lambda tx: tool(chat.ctx(tx), chat.session, arguments)).text
 
 
 def test_recall_gives_one_memory_a_line_each_with_its_id(chat: Chat) -> None:
@@ -54,8 +54,8 @@ def test_text_without_spaces_is_found(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("offer", OFFERS.values(), ids=OFFERS)
-def test_a_call_without_its_word_is_told_a_correct_one(chat: Chat, offer: Offer) -> None:
+def test_a_call_without_its_word_is_told_a_correct_one(chat: Chat, offer: ToolSpec) -> None:
     name = next(iter(cast(dict[str, object], offer.parameters["properties"])))
     for arguments in ({}, {name: ""}, {name: 7}):
         with pytest.raises(Refused, match=f'{name} is missing. A correct call: {{"{name}": "'):
-            use(chat, offer.deed, **arguments)
+            use(chat, offer.function, **arguments)

@@ -521,7 +521,7 @@ def test_the_mcp_door_uses_the_same_tool_for_a_session_it_names(chat: Chat, open
     caller = Caller(user_id="default", door="mcp")
 
     def call(**arguments: object) -> str:
-        return chat.world.write(lambda tx: schedule_task(chat.world.desk(tx, caller), chat.session, arguments)).text
+        return chat.world.write(lambda tx: schedule_task(chat.world.ctx(tx, caller), chat.session, arguments)).text
 
     assert call(when="every day at 9", message="tea", session_key="web:elsewhere").startswith('Added "tea" (job_')
     assert [(job.session_key, job.origin_door) for job in chat.jobs()] == [("web:fruit", "mcp")]

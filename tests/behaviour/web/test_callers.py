@@ -18,7 +18,7 @@ from homing.web.hosts import check_exposure
 from homing.web.limits import Limits
 from support.asking import session
 from support.site import COOKIE, OWNER_TOKEN, Site, give_token, open_site, problem, sign_in
-from support.worlds import World, make_house
+from support.worlds import World, make_instance
 
 HERE = {"Origin": "http://127.0.0.1:4664"}
 
@@ -36,8 +36,8 @@ async def test_a_revoked_token_opens_nothing_any_more(site: Site) -> None:
 
 async def test_revoking_a_token_ends_the_browsers_that_came_in_by_it_and_no_others(site: Site) -> None:
     made = (await site.owner.post("/api/tokens", json={})).json()
-    code = site.world.write(lambda tx: create_code(site.world.desk(tx), made_from=made["id"]))
-    unused = site.world.write(lambda tx: create_code(site.world.desk(tx), made_from=made["id"]))
+    code = site.world.write(lambda tx: create_code(site.world.ctx(tx), made_from=made["id"]))
+    unused = site.world.write(lambda tx: create_code(site.world.ctx(tx), made_from=made["id"]))
     browsers = [await signed_in(site, proof) for proof in ({"token": made["token"]}, {"code": code})]
     other = await signed_in(site, {"token": OWNER_TOKEN})
     assert [(await browser.get("/api/me")).status_code for browser in browsers] == [200, 200]
@@ -170,7 +170,7 @@ async def test_a_cookie_rolls_on_while_it_is_used(site: Site) -> None:
 
 async def test_behind_https_the_cookie_never_goes_over_plain_http(world: World) -> None:
     settings = replace(world.settings, public_url="https://homing.example.org")
-    site = open_site(replace(world, house=make_house(settings)))
+    site = open_site(replace(world, instance=make_instance(settings)))
     client = site.client(Host="homing.example.org")
     signed = await client.post("/api/auth/sign-in", json={"token": OWNER_TOKEN})
     assert "Secure" in signed.headers["set-cookie"]
@@ -196,7 +196,7 @@ async def test_any_other_name_is_refused_so_that_dns_cannot_be_rebound(site: Sit
 
 async def test_the_public_name_is_ours(world: World) -> None:
     settings = replace(world.settings, public_url="https://homing.example.org:8443/x")
-    site = open_site(replace(world, house=make_house(settings)))
+    site = open_site(replace(world, instance=make_instance(settings)))
     assert (await site.client(Host="homing.example.org:8443").get("/healthz")).status_code == 200
     assert (await site.client(Host="example.org").get("/healthz")).status_code == 403
 

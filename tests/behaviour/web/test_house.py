@@ -10,17 +10,17 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from homing.store import Tx, inbounds, upkeep
+from homing.store import Tx, inbounds, maintenance
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.web.page import ROOMS, Page
 from support.asking import add, session
 from support.site import COOKIE, OWNER_TOKEN, STRANGER_TOKEN, Site, kill, open_site, owe, problem
-from support.worlds import World, make_house, stop_scheduler
+from support.worlds import World, make_instance, stop_scheduler
 
 
 def beat(world: World, *, schedules: bool = True) -> None:
-    world.write(lambda tx: upkeep.beat(tx, "worker_1", name="test", schedules=schedules, next_wake_at=None))
+    world.write(lambda tx: maintenance.beat(tx, "worker_1", name="test", schedules=schedules, next_wake_at=None))
 
 
 async def test_alive_is_not_ready(site: Site) -> None:
@@ -42,7 +42,7 @@ async def test_alive_is_not_ready(site: Site) -> None:
 
 
 async def test_without_a_scheduler_of_its_own_it_waits_for_none(world: World) -> None:
-    site = open_site(replace(world, house=make_house(replace(world.settings, scheduler_enabled=False))))
+    site = open_site(replace(world, instance=make_instance(replace(world.settings, scheduler_enabled=False))))
     assert (await site.nobody.get("/readyz")).status_code == 200
 
 
@@ -123,7 +123,7 @@ async def test_figures_are_for_this_machine_or_an_admin(site: Site) -> None:
 
 async def test_behind_a_proxy_that_adds_no_header_figures_need_an_admin(world: World) -> None:
     settings = replace(world.settings, public_url="https://homing.example.org")
-    site = open_site(replace(world, house=make_house(settings)))
+    site = open_site(replace(world, instance=make_instance(settings)))
     assert (await site.nobody.get("/metrics")).status_code == 401, "nginx passes on its own loopback name"
     assert (await site.owner.get("/metrics")).status_code == 200
 

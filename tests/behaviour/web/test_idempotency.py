@@ -6,8 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from homing.store import maintenance
 from homing.store import tables as t
-from homing.store import upkeep
 from support.asking import add, session
 from support.site import Site, field_codes, problem
 from support.worlds import World
@@ -102,7 +102,7 @@ async def test_a_secret_is_never_kept_for_a_repeat(site: Site) -> None:
         assert again.status_code == 409
         assert problem(again)["id"] == made["id"]
         kept = site.world.write(
-            lambda tx, path=path: upkeep.kept_answer(tx, user_id="default", path=path, key=KEY["Idempotency-Key"])
+            lambda tx, path=path: maintenance.kept_answer(tx, user_id="default", path=path, key=KEY["Idempotency-Key"])
         )
         assert kept is not None
         assert made[member] not in kept.answer

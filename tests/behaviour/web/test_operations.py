@@ -147,4 +147,4 @@ def _say_twice(tx: Tx) -> None:
     assert session is not None
     said = NewMessage(session_id=session.id, lane_id=session.id, role="user", kind="chat", text="hello")
     sessions.lock(tx, {session.id})
-    sessions.say(tx, [said, said])
+    sessions.append_messages(tx, [said, said])

@@ -298,7 +298,7 @@ async def test_a_caller_who_leaves_in_the_middle_of_a_body_is_no_bug(
 
 async def test_a_database_that_is_away_is_not_ready(site: Site) -> None:
     away = Store("postgresql://nobody@127.0.0.1:1/nothing", site.world.clock)
-    app = make_app(store=away, house=site.world.house, clock=site.world.clock)
+    app = make_app(store=away, instance=site.world.instance, clock=site.world.clock)
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         response = await client.get("/api/jobs", headers={"Authorization": f"Bearer {OWNER_TOKEN}"})

@@ -13,7 +13,7 @@ from homing.model.sessions import Session
 from homing.store import Tx, sessions
 from homing.testing import FakeClock
 from homing.web.changes import BATCH, Place, read_place
-from homing.web.entrances import _kept_in
+from homing.web.custom_endpoints import _kept_in
 from homing.web.stream import PING, Streams
 from support.asking import session
 from support.events import Listener
@@ -68,7 +68,7 @@ class Studio:
 
         def work(tx: Tx) -> None:
             sessions.lock(tx, [session_id])
-            sessions.say(tx, new)
+            sessions.append_messages(tx, new)
 
         await self.world.store.write(work)
 
@@ -232,7 +232,7 @@ async def test_a_deleted_session_is_told_and_its_stream_ends(studio: Studio) -> 
 
 
 async def test_a_late_joiner_gets_the_text_so_far_whole(room: Room) -> None:
-    site = open_site(World(store=room.store, clock=FakeClock(START), house=room.house))
+    site = open_site(World(store=room.store, clock=FakeClock(START), instance=room.instance))
     studio = Studio(site)
     room.model.reply("", chunks=["Apples, ", "pears ", "and plums."], hold="gate", hold_after_chunks=1)
     async with site.app.router.lifespan_context(site.app), room.running():
@@ -265,8 +265,10 @@ async def test_late_words_of_a_closed_turn_are_not_told(studio: Studio) -> None:
 
     def close(tx: Tx) -> None:
         sessions.lock(tx, [session_id])
-        sessions.say(tx, [NewMessage(session_id=session_id, lane_id=session_id, role="assistant", kind="chat",
-                                     text="Hello", turn_id="turn_a")])  # fmt: skip
+        hello = NewMessage(
+            session_id=session_id, lane_id=session_id, role="assistant", kind="chat", text="Hello", turn_id="turn_a"
+        )
+        sessions.append_messages(tx, [hello])
 
     await studio.world.store.write(close)
     assert (await listener.next("message")).data["text"] == "Hello"
@@ -322,7 +324,9 @@ async def test_a_lost_ring_costs_time_and_nothing_else(studio: Studio) -> None:
 
     def silently(tx: Tx) -> None:
         sessions.lock(tx, [session_id])
-        sessions.say(tx, [NewMessage(session_id=session_id, lane_id=session_id, role="user", kind="chat", text="psst")])
+        sessions.append_messages(
+            tx, [NewMessage(session_id=session_id, lane_id=session_id, role="user", kind="chat", text="psst")]
+        )
         tx.bells.clear()
 
     await studio.world.store.write(silently)
@@ -374,7 +378,7 @@ async def test_a_revoked_token_hears_no_more_than_the_next_sign_of_life(studio: 
         yield PING
         yield b"three"
 
-    heard = [chunk async for chunk in _kept_in(studio.site.app.state.door, request, stream())]
+    heard = [chunk async for chunk in _kept_in(studio.site.app.state.homing, request, stream())]
     assert heard == [b"one", PING, b"two"]
 
 

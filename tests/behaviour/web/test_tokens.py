@@ -101,7 +101,7 @@ def _let_approve(tx: Tx) -> None:
 
 async def test_the_last_use_of_a_token_is_written_down_once_a_minute(site: Site) -> None:
     async def last_used() -> datetime | None:
-        await site.app.state.door.doorman.close()
+        await site.app.state.homing.authenticator.close()
         found = site.world.write(lambda tx: people.find_token(tx, STRANGER_TOKEN))
         assert found is not None
         return found.last_used_at

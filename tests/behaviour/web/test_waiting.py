@@ -15,7 +15,7 @@ __all__ = ["room", "room_store"]
 @pytest.fixture
 def answering(room: Room) -> Site:
     """A front door with an engine behind it."""
-    return open_site(World(store=room.store, clock=FakeClock(START), house=room.house))
+    return open_site(World(store=room.store, clock=FakeClock(START), instance=room.instance))
 
 
 async def test_whoever_waits_gets_the_answer(room: Room, answering: Site) -> None:

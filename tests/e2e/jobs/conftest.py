@@ -10,7 +10,7 @@ from homing.model.clock import SystemClock
 from homing.store import tables as t
 from support.crews import crew, ledger, nursery, stub
 from support.ledger import Ledger
-from support.worlds import World, make_house
+from support.worlds import World, make_instance
 
 __all__ = ["crew", "ledger", "nursery", "stub"]
 
@@ -21,4 +21,4 @@ Ask = Callable[..., Any]
 def ask(ledger: Ledger) -> Ask:
     """Ask operations as the owner, in this process; the agent has its tools."""
     ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=["schedule_task", "remember", "recall"])))
-    return World(store=ledger.store, clock=SystemClock(), house=make_house()).ask  # type: ignore[arg-type]
+    return World(store=ledger.store, clock=SystemClock(), instance=make_instance()).ask  # type: ignore[arg-type]

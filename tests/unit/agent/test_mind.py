@@ -6,7 +6,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from homing.agent.journal import Ask, LiveStep, LiveText
-from homing.agent.mind import think
+from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.agent.text import MAX_RESULT_BYTES
 from homing.model.errors import Invalid, Lost, ModelFailed, ToolFailed

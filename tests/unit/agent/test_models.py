@@ -84,7 +84,7 @@ def test_only_real_providers_are_told_not_to_retry_by_themselves():
 
 def test_importing_the_models_loads_no_provider():
     program = (
-        "import homing.agent.models, homing.agent.mind, sys; print('openai' in sys.modules, 'anthropic' in sys.modules)"
+        "import homing.agent.models, homing.agent.loop, sys; print('openai' in sys.modules, 'anthropic' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from homing.agent.journal import ToolCall
-from homing.agent.mind import think
+from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.agent.offline.automations import jobs_in, numbered
 from homing.agent.offline.plans import HELP, LABEL

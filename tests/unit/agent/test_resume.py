@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from homing.agent.journal import KeptStep
-from homing.agent.mind import think
+from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.agent.resume import open_calls, rebuild
 from homing.agent.tool_calls import UNKNOWN_OUTCOME

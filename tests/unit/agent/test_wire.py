@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from homing.agent.history import summarise
-from homing.agent.mind import think
+from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.model.errors import ModelFailed
 from homing.testing import Reply, StubModelServer, fault, tool_call

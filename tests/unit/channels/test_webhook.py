@@ -18,7 +18,7 @@ from homing.channels import Letter
 from homing.channels.webhook import WebhookChannel
 from homing.model.clock import SystemClock
 from homing.model.errors import ChannelFailed
-from homing.model.targets import new_signing_secret
+from homing.model.webhook_urls import new_signing_secret
 from homing.testing import WebhookReceiver
 from unit.channels.letters import letter
 

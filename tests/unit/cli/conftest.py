@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homing.cli.chat.within import own_server
-from homing.cli.rim import run
+from homing.cli.main import run
 from homing.settings import load
 from homing.wiring import prepare, wire
 from support.commands import Homing, Said

@@ -260,7 +260,7 @@ def test_the_list_fits_into_eighty_columns_with_the_zone_beside_each_time(
     homing: Homing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     homing("cron", "add", "every weekday at 8:15", "x", "--name", "A name that goes on and on for very long indeed")
-    monkeypatch.setattr("homing.cli.answers.PIPED_WIDTH", 80)
+    monkeypatch.setattr("homing.cli.output.PIPED_WIDTH", 80)
     said = homing("cron", "list")
     assert max(map(len, said.out.splitlines())) <= 80
     assert "Europe/Berlin, in " in said.out

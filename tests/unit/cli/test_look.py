@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from homing.cli.look import away, moment, outcome, took
+from homing.cli.format import away, moment, outcome, took
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from homing.cli.chat.within import own_server
 from homing.cli.home import home_lock
-from homing.cli.house import open_house, rotate_owner
+from homing.cli.house import open_instance, rotate_owner
 from homing.settings import load
 from homing.store import people
 from homing.store import tables as t
@@ -72,11 +72,11 @@ def test_a_deleted_token_file_ends_the_old_token(home: Path) -> None:
 
 def test_a_token_of_an_older_homing_goes_on_and_becomes_the_owners(homing: Homing, home: Path) -> None:
     (home / "token").write_text("hom_first\n")
-    house = open_house(load())
+    instance = open_instance(load())
     give: dict[str, Any] = {"user_id": "default", "role": "admin", "kind": "token", "expires_at": None}
     for secret in ("hom_first", "hom_of_another_home"):
-        house.store.write_now(lambda tx, secret=secret: people.add_token(tx, secret=secret, **give))
-    house.store.engine.dispose()
+        instance.store.write_now(lambda tx, secret=secret: people.add_token(tx, secret=secret, **give))
+    instance.store.engine.dispose()
     with own_server(load()) as url:
         assert status(url, "hom_first") == status(url, "hom_of_another_home") == 200
         listed = homing("tokens", "list", "--json").objects
@@ -87,10 +87,10 @@ def test_admin_tokens_that_an_older_homing_left_are_named_by_doctor_until_they_a
     homing: Homing, home: Path
 ) -> None:
     (home / "token").write_text("hom_of_today\n")
-    house = open_house(load())
+    instance = open_instance(load())
     give: dict[str, Any] = {"user_id": "default", "role": "admin", "kind": "token", "expires_at": None}
-    left = house.store.write_now(lambda tx: people.add_token(tx, secret="hom_of_an_earlier_start", **give))
-    house.store.engine.dispose()
+    left = instance.store.write_now(lambda tx: people.add_token(tx, secret="hom_of_an_earlier_start", **give))
+    instance.store.engine.dispose()
     with own_server(load()):
         [found] = [finding for finding in homing("doctor", "--json").objects if finding["what"] == "Tokens"]
         assert found["state"] == "note"
@@ -142,16 +142,16 @@ def test_rotating_replaces_the_token_and_ends_the_old_with_what_came_from_it(
 
 def test_a_rotation_waits_for_another_one_of_the_same_home(home: Path) -> None:
     start_once()
-    house = open_house(load())
+    instance = open_instance(load())
     with ThreadPoolExecutor(1) as other:
         with home_lock(load()):
-            rotating = other.submit(rotate_owner, house)
+            rotating = other.submit(rotate_owner, instance)
             with pytest.raises(TimeoutError):
                 rotating.result(timeout=0.3)
             (home / "token").write_text("hom_of_the_first_rotation\n")
         token, _ = rotating.result(timeout=30)
-    known = house.store.write_now(lambda tx: people.look_up_secret(tx, in_file(home)))
-    house.store.engine.dispose()
+    known = instance.store.write_now(lambda tx: people.look_up_secret(tx, in_file(home)))
+    instance.store.engine.dispose()
     assert known == token
 
 
@@ -184,11 +184,11 @@ def test_a_token_from_the_environment_is_not_rotated(
 def test_commands_without_a_server_make_no_token(homing: Homing, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOMING_TOKEN", "hom_meant_for_another_server")
     assert homing("cron", "add", "in 1 hour", "x").code == 0
-    house = open_house(load())
+    instance = open_instance(load())
     try:
-        assert house.store.write_now(lambda tx: tx.rows(sa.select(t.token.c.id))) == []
+        assert instance.store.write_now(lambda tx: tx.rows(sa.select(t.token.c.id))) == []
     finally:
-        house.store.engine.dispose()
+        instance.store.engine.dispose()
     assert not (home / "token").exists()
 
 

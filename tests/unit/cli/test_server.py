@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from homing.cli.asking import NOTHING_FIRES
+from homing.cli.connection import NOTHING_FIRES
 from support.commands import Homing
 
 HEAVY = ("pydantic_ai", "openai", "anthropic", "fastapi", "sqlalchemy", "pydantic", "httpx2", "mcp")
@@ -134,7 +134,7 @@ def test_without_a_server_nothing_is_imported_that_only_servers_and_engines_need
 def imported(heavy: tuple[str, ...], *args: str) -> str:
     """Run a command in a process of its own; tell what it said on stderr, or which of these it has imported."""
     program = (
-        "import sys; from homing.cli.rim import run; code = run(sys.argv[1:]);"
+        "import sys; from homing.cli.main import run; code = run(sys.argv[1:]);"
         f" sys.exit(code or ' '.join(name for name in {heavy!r} if name in sys.modules) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, check=False)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from homing.model.errors import Invalid
-from homing.model.schedules.lengths import read_length
+from homing.model.schedules.describe import MONTHS, WEEKDAYS
+from homing.model.schedules.durations import read_length
 from homing.model.schedules.phrases import LONGEST, read_when, recognise
-from homing.model.schedules.refusals import Unclear
-from homing.model.schedules.words import MONTHS, WEEKDAYS
+from homing.model.schedules.suggestions import Unclear
 
 _REFUSED_TIMES = frozenset({"schedule_in_past", "schedule_never_fires", "schedule_too_often", "time_does_not_exist"})
 _JOINT = re.compile(r"\A(?:[:,;–-]\s*)?(?:(?:to|that|about)\s+)?", re.IGNORECASE)

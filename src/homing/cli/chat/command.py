@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from homing.cli.answers import Screen
-from homing.cli.asking import Desk, running_server
+from homing.cli.connection import Connection, running_server
 from homing.cli.home import known_token
-from homing.cli.naming import session_key
+from homing.cli.lookup import session_key
+from homing.cli.output import Screen
 from homing.cli.problems import Problem
 from homing.cli.remote import Remote
 from homing.cli.server import Json, Server, part
@@ -29,8 +29,8 @@ def chat(
 
             server = Remote(held.enter_context(own_server(settings)), known_token(settings))
         held.callback(server.close)
-        desk = Desk(settings=settings, server=server, screen=Screen(as_json=False))
-        found = _session(server, session_key(desk, session))
+        connection = Connection(settings=settings, server=server, screen=Screen(as_json=False))
+        found = _session(server, session_key(connection, session))
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             from homing.cli.chat.talk import talk_plainly
 
@@ -56,7 +56,7 @@ def _talk(server: Remote, session: Json, token: str | None) -> None:
     from homing.cli.chat.paper import Paper
     from homing.cli.chat.stream import Stream
     from homing.cli.chat.talk import Talk
-    from homing.cli.draw import QUIET
+    from homing.cli.widgets import QUIET
 
     status = server.ask("GET", "/api/status")
     paper = Paper(session["timezone"])

@@ -12,10 +12,10 @@ from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
-from homing.cli.draw import QUIET, Visible
-from homing.cli.look import in_zone, moment, now
+from homing.cli.format import in_zone, moment, now
 from homing.cli.server import Json
 from homing.cli.visible import visible
+from homing.cli.widgets import QUIET, Visible
 
 PROMPT = "› "
 _HEADS = {

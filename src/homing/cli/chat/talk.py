@@ -8,10 +8,10 @@ from rich.text import Text
 
 from homing.cli.chat.paper import Paper, silent_keys
 from homing.cli.chat.stream import Event, Stream
-from homing.cli.draw import QUIET
 from homing.cli.problems import Problem
 from homing.cli.server import Json, Server, pages, part, spelled
 from homing.cli.visible import visible
+from homing.cli.widgets import QUIET
 
 _SHOWN_AT_START = 6
 _TWICE_SECONDS = 2.0
@@ -45,10 +45,10 @@ class Talk:
         follower.start()
         self._connected.wait(5)
         try:
-            while (said := self._listen()) is not None:
+            while (given := self._listen()) is not None:
                 self._asked_at = None
-                if said and not self._command(said):
-                    self._send(said)
+                if given and not self._command(given):
+                    self._send(given)
         except KeyboardInterrupt:
             # Pressed again before anybody listened for it.
             self._paper.console.print()
@@ -70,8 +70,8 @@ class Talk:
                     return None
                 self._stop_turn()
 
-    def _command(self, said: str) -> bool:
-        match said.lower():
+    def _command(self, given: str) -> bool:
+        match given.lower():
             case "/quit" | "/exit" | "/q":
                 raise EOFError
             case "/help" | "/?":
@@ -85,10 +85,10 @@ class Talk:
                 return False
         return True
 
-    def _send(self, said: str) -> None:
+    def _send(self, given: str) -> None:
         self._answered.clear()
         try:
-            sent = self._server.ask("POST", f"{self._path}/messages", {"text": said})
+            sent = self._server.ask("POST", f"{self._path}/messages", {"text": given})
         except Problem as problem:
             self._paper.say(Text(problem.detail, style="red"))
             return
@@ -116,10 +116,10 @@ class Talk:
     def _stop_turn(self) -> None:
         try:
             stopped = self._server.ask("POST", f"{self._path}/cancel", {})["cancelled"]
-            said = Text(f"{'Stopping' if stopped else 'Nothing to stop'}. Ctrl-C again leaves.", style=QUIET)
+            given = Text(f"{'Stopping' if stopped else 'Nothing to stop'}. Ctrl-C again leaves.", style=QUIET)
         except Problem as problem:
-            said = Text(problem.detail, style="red")
-        self._paper.say(said)
+            given = Text(problem.detail, style="red")
+        self._paper.say(given)
         # From when it can be read: a server that is slow to answer must not use up the time.
         self._asked_at = time.monotonic()
 

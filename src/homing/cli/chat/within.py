@@ -75,14 +75,14 @@ class _Engine:
 
     async def _live(self) -> None:
         from homing.cli.doors import make_doors
-        from homing.cli.house import admit_owner, open_house
+        from homing.cli.house import admit_owner, open_instance
         from homing.cli.logs import quiet_logs
         from homing.cli.serving import serving
         from homing.wiring import make_engine, running
 
         quiet_logs()
         self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
-        homing = open_house(self._settings)
+        homing = open_instance(self._settings)
         admit_owner(homing)
         async with serving(make_doors(homing), self._listening), running(homing, make_engine(homing)):
             self._ready.set()

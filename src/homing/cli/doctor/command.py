@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 import homing
-from homing.cli.answers import draw_on_stdout, write_json
-from homing.cli.asking import AsJson, running_server
+from homing.cli.connection import AsJson, running_server
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
+from homing.cli.output import draw_on_stdout, write_json
 from homing.cli.problems import FAILED, Problem
 from homing.settings import Settings, load
 
@@ -73,14 +73,14 @@ def _look_at_server(settings: Settings) -> Finding:
 def _draw(findings: Sequence[Finding]) -> None:
     from rich.text import Text
 
-    from homing.cli import draw
+    from homing.cli import widgets
 
     rows = [
         (
-            draw.sign(_SIGNS, one.state),
+            widgets.sign(_SIGNS, one.state),
             one.what,
-            Text(one.said) if one.fix is None else draw.two_lines(one.said, one.fix),
+            Text(one.said) if one.fix is None else widgets.two_lines(one.said, one.fix),
         )
         for one in findings
     ]
-    draw_on_stdout(draw.Listing(headings=("", "what", "how it is"), rows=rows, gives=("how it is",), fold=True))
+    draw_on_stdout(widgets.Listing(headings=("", "what", "how it is"), rows=rows, gives=("how it is",), fold=True))

@@ -9,8 +9,8 @@ from homing.cli.house import UNMARKED_FIX, unmarked_words
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
 from homing.settings import Settings
-from homing.store import Store, files, people, schema, upkeep
-from homing.store.upkeep import Worker
+from homing.store import Store, files, maintenance, people, schema
+from homing.store.maintenance import Worker
 
 _APART = timedelta(seconds=2)
 _ALIVE = timedelta(seconds=60)
@@ -40,7 +40,7 @@ def _look(store: Store, settings: Settings) -> list[Finding]:
     if version != newest:
         return [ok("Database", f"{name} answers"), _migrations(version, newest)]
     now, beats, unmarked = store.write_now(
-        lambda tx: (tx.now(), upkeep.workers(tx, _ALIVE), people.count_unmarked_admins(tx))
+        lambda tx: (tx.now(), maintenance.workers(tx, _ALIVE), people.count_unmarked_admins(tx))
     )
     found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
     tokens = [noted("Tokens", unmarked_words(unmarked), UNMARKED_FIX)] if unmarked else []

@@ -73,9 +73,20 @@ DedupeKey = Annotated[
 SenderId = Annotated[str | None, typer.Option(help="On whose behalf it runs.", rich_help_panel=_REST)]
 
 _PLAIN = (
-    "name", "message", "description", "enabled", "sender_id", "write_back", "wake", "catch_up", "quiet",
-    "delete_after_run", "dedupe_key", "starts_at", "may_schedule",
-)  # fmt: skip
+    "name",
+    "message",
+    "description",
+    "enabled",
+    "sender_id",
+    "write_back",
+    "wake",
+    "catch_up",
+    "quiet",
+    "delete_after_run",
+    "dedupe_key",
+    "starts_at",
+    "may_schedule",
+)
 _PAYLOAD = ("kind", "model", "thinking", "context")
 
 

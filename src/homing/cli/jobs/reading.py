@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, asking
-from homing.cli.naming import find_job, session_key
+from homing.cli.connection import AsJson, connected
+from homing.cli.lookup import find_job, session_key
 from homing.cli.server import Json, pages, part, spelled
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or names.")]
@@ -14,15 +14,15 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning
 
 def status(as_json: AsJson = False) -> None:
     """Tell whether anything fires, what there is, and when it wakes next."""
-    with asking(as_json) as desk:
-        answer = desk.server.ask("GET", "/api/status")
+    with connected(as_json) as connection:
+        answer = connection.server.ask("GET", "/api/status")
 
         def drawn() -> Any:
             from homing.cli.status import status_card
 
-            return status_card(answer, alive=desk.server.alive)
+            return status_card(answer, alive=connection.server.alive)
 
-        desk.screen.show(answer, drawn)
+        connection.screen.show(answer, drawn)
 
 
 def list_jobs(
@@ -35,8 +35,8 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List automations, the next to fire first."""
-    with asking(as_json) as desk:
-        key = session_key(desk, session) if session else None
+    with connected(as_json) as connection:
+        key = session_key(connection, session) if session else None
         query = {"enabled": enabled, "session_key": key, "q": q, "status": status, "sort": sort, "recent": 10}
 
         def drawn(jobs: list[Json]) -> Any:
@@ -44,13 +44,13 @@ def list_jobs(
 
             return jobs_table(jobs)
 
-        desk.screen.show_all(pages(desk.server, "/api/jobs", query, limit), drawn)
+        connection.screen.show_all(pages(connection.server, "/api/jobs", query, limit), drawn)
 
 
 def get(ids: Ids, as_json: AsJson = False) -> None:
     """Show all of an automation."""
-    with asking(as_json) as desk:
-        jobs = [find_job(desk.server, said) for said in ids]
+    with connected(as_json) as connection:
+        jobs = [find_job(connection.server, given) for given in ids]
 
         def drawn(found: list[Json]) -> Any:
             from rich.console import Group
@@ -59,7 +59,7 @@ def get(ids: Ids, as_json: AsJson = False) -> None:
 
             return Group(*(job_card(job) for job in found))
 
-        desk.screen.show_all(jobs, drawn)
+        connection.screen.show_all(jobs, drawn)
 
 
 def runs(
@@ -68,8 +68,8 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """Show what became of each of its times, newest first."""
-    with asking(as_json) as desk:
-        job = find_job(desk.server, job_id)
+    with connected(as_json) as connection:
+        job = find_job(connection.server, job_id)
 
         def drawn(found: list[Json]) -> Any:
             from homing.cli.jobs.tables import runs_table
@@ -77,7 +77,7 @@ def runs(
             return runs_table(found, job["schedule"]["tz"])
 
         path = f"/api/jobs/{part(job['id'])}/runs"
-        desk.screen.show_all(pages(desk.server, path, {}, limit), drawn)
+        connection.screen.show_all(pages(connection.server, path, {}, limit), drawn)
 
 
 def why(
@@ -86,16 +86,16 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Tell in plain words why it did, or did not, run."""
-    with asking(as_json) as desk:
-        job = find_job(desk.server, job_id)
-        answer = desk.server.ask("GET", spelled(f"/api/jobs/{part(job['id'])}/why", {"at": at}))
+    with connected(as_json) as connection:
+        job = find_job(connection.server, job_id)
+        answer = connection.server.ask("GET", spelled(f"/api/jobs/{part(job['id'])}/why", {"at": at}))
 
         def drawn() -> Any:
             from homing.cli.jobs.sentences import why_card
 
             return why_card(answer)
 
-        desk.screen.show(answer, drawn)
+        connection.screen.show(answer, drawn)
 
 
 def preview(
@@ -108,12 +108,12 @@ def preview(
     """Tell what a schedule means, without keeping anything."""
     body: Json = {"when": when, "count": count}
     body |= {name: value for name, value in (("timezone", tz), ("after", after)) if value is not None}
-    with asking(as_json) as desk:
-        answer = desk.server.ask("POST", "/api/schedules/preview", body)
+    with connected(as_json) as connection:
+        answer = connection.server.ask("POST", "/api/schedules/preview", body)
 
         def drawn() -> Any:
             from homing.cli.jobs.sentences import preview_card
 
             return preview_card(answer)
 
-        desk.screen.show(answer, drawn)
+        connection.screen.show(answer, drawn)

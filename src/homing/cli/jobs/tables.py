@@ -6,8 +6,8 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from homing.cli import draw
-from homing.cli.look import (
+from homing.cli import widgets
+from homing.cli.format import (
     JOB_GLYPHS,
     JOB_WORDS,
     RUN_GLYPHS,
@@ -31,8 +31,8 @@ def jobs_table(jobs: Sequence[Json]) -> RenderableType:
     if not jobs:
         return Text('No automations. Add one: homing cron add "every weekday at 8" "Say good morning"')
     current = now()
-    rows = [(draw.sign(JOB_GLYPHS, job["status"]), *_cells(job, current)) for job in jobs]
-    return draw.Listing(headings=("", "name", "when", "next", "last"), rows=rows, gives=("when", "name"))
+    rows = [(widgets.sign(JOB_GLYPHS, job["status"]), *_cells(job, current)) for job in jobs]
+    return widgets.Listing(headings=("", "name", "when", "next", "last"), rows=rows, gives=("when", "name"))
 
 
 def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
@@ -41,14 +41,14 @@ def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
     kind = "" if job["payload"]["kind"] == "agent_turn" else f", {job['payload']['kind'].replace('_', ' ')}"
     if job["next"]:
         at = instant(job["next"][0])
-        upcoming = draw.two_lines(moment(at, current), f"{tz}, {away(at, current)}")
+        upcoming = widgets.two_lines(moment(at, current), f"{tz}, {away(at, current)}")
     else:
-        upcoming = draw.two_lines(Text(_standing(job, current), style=draw.QUIET), tz)
+        upcoming = widgets.two_lines(Text(_standing(job, current), style=widgets.QUIET), tz)
     return (
-        draw.two_lines(job["name"], job["id"], style="bold"),
-        draw.two_lines(words, where + kind),
+        widgets.two_lines(job["name"], job["id"], style="bold"),
+        widgets.two_lines(words, where + kind),
         upcoming,
-        draw.two_lines(draw.strip(job.get("recent") or []), _last(job, current)),
+        widgets.two_lines(widgets.strip(job.get("recent") or []), _last(job, current)),
     )
 
 
@@ -75,8 +75,8 @@ def _upcoming(job: Json) -> list[RenderableType]:
     if not job["next"]:
         standing = f"{_standing(job, current)} {tz}" if _pause_end(job) else _standing(job, current)
         return [] if job.get("removed_at") else [Text(f"Nothing is scheduled: it is {standing}.")]
-    points = [draw.point(instant(at), tz, current) for at in job["next"]]
-    return [draw.facts([("Next" if n == 0 else " ", point) for n, point in enumerate(points)])]
+    points = [widgets.point(instant(at), tz, current) for at in job["next"]]
+    return [widgets.facts([("Next" if n == 0 else " ", point) for n, point in enumerate(points)])]
 
 
 def job_card(job: Json) -> RenderableType:
@@ -84,10 +84,14 @@ def job_card(job: Json) -> RenderableType:
     current = now()
     state, payload, tz = job["state"], job["payload"], job["schedule"]["tz"]
     head = Text.assemble(
-        draw.sign(JOB_GLYPHS, job["status"]), " ", (job["name"], "bold"), "  ", (job["id"], draw.QUIET),
-        ("  " + JOB_WORDS[job["status"]], draw.QUIET),
-    )  # fmt: skip
-    points = [draw.point(instant(at), tz, current) for at in job["next"]]
+        widgets.sign(JOB_GLYPHS, job["status"]),
+        " ",
+        (job["name"], "bold"),
+        "  ",
+        (job["id"], widgets.QUIET),
+        ("  " + JOB_WORDS[job["status"]], widgets.QUIET),
+    )
+    points = [widgets.point(instant(at), tz, current) for at in job["next"]]
     rows: list[tuple[str, RenderableType | None]] = [
         ("When", job["words"]),
         *(("Next" if n == 0 else "", point) for n, point in enumerate(points)),
@@ -100,10 +104,10 @@ def job_card(job: Json) -> RenderableType:
         ("Last", _last_run(state, tz, current)),
         ("Found", _last_note(state, tz, current)),
         ("Error", Text(state["last_error"], style="red") if state["last_error"] else None),
-        ("Runs", draw.strip(job.get("recent") or []) if job.get("recent") else None),
+        ("Runs", widgets.strip(job.get("recent") or []) if job.get("recent") else None),
         ("Since", f"{moment(instant(job['created_at']), current)} UTC, by {job['origin']['door']}"),
     ]
-    return Group(head, draw.facts(rows))
+    return Group(head, widgets.facts(rows))
 
 
 def _standing(job: Json, current: datetime) -> str:
@@ -168,9 +172,9 @@ def _last_run(state: Json, tz: str, current: datetime) -> Text | None:
     if state["last_run_at"] is None:
         return None
     at = in_zone(state["last_run_at"], tz)
-    glyph = draw.sign(RUN_GLYPHS, state["last_status"] or "")
+    glyph = widgets.sign(RUN_GLYPHS, state["last_status"] or "")
     long = f"  took {took(state['last_duration_ms'])}" if state["last_duration_ms"] is not None else ""
-    return Text.assemble(glyph, " ", draw.point(at, tz, current), (long, draw.QUIET))
+    return Text.assemble(glyph, " ", widgets.point(at, tz, current), (long, widgets.QUIET))
 
 
 def _last_note(state: Json, tz: str, current: datetime) -> str | None:
@@ -187,24 +191,24 @@ def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
     heading = f"for ({tz})"
     rows = [
         (
-            draw.sign(RUN_GLYPHS, run["state"]),
+            widgets.sign(RUN_GLYPHS, run["state"]),
             moment(instant(run["scheduled_for"]), current),
-            Text(away(instant(run["scheduled_for"]), current), style=draw.QUIET),
+            Text(away(instant(run["scheduled_for"]), current), style=widgets.QUIET),
             took(run["duration_ms"]),
             _became(run, current),
         )
         for run in runs
     ]
-    return draw.Listing(headings=("", heading, " ", "took", "outcome"), rows=rows, gives=("outcome",), fold=True)
+    return widgets.Listing(headings=("", heading, " ", "took", "outcome"), rows=rows, gives=("outcome",), fold=True)
 
 
 def _became(run: Json, current: datetime) -> Text:
-    said = Text(outcome(run))
+    given = Text(outcome(run))
     if run["trigger"] != "timer":
-        said.append(f" ({TRIGGER_WORDS.get(run['trigger'], run['trigger'])})", style=draw.QUIET)
+        given.append(f" ({TRIGGER_WORDS.get(run['trigger'], run['trigger'])})", style=widgets.QUIET)
     if run["missed_count"] and run["missed_count"] > 1:
         until = f", the last {moment(instant(run['missed_until']), current)}" if run["missed_until"] else ""
-        said.append(f", {run['missed_count']} times{until}", style=draw.QUIET)
+        given.append(f", {run['missed_count']} times{until}", style=widgets.QUIET)
     if run["summary"]:
-        said.append(f"\n{run['summary']}", style=draw.QUIET)
-    return said
+        given.append(f"\n{run['summary']}", style=widgets.QUIET)
+    return given

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from homing.cli.answers import note, write_json
-from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs.reading import Ids
-from homing.cli.naming import find_job
+from homing.cli.lookup import find_job
+from homing.cli.output import note, write_json
 from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, part
 
@@ -17,12 +17,17 @@ _WHOLE_ID = "`homing cron list` shows yours; a removed one comes back by its who
 
 def remove(ids: Ids, as_json: AsJson = False) -> None:
     """Remove automations; it can be undone for 30 days."""
-    _each(ids, as_json, lambda desk, job: desk.server.ask("DELETE", _path(job)), _removed)
+    _each(ids, as_json, lambda connection, job: connection.server.ask("DELETE", _path(job)), _removed)
 
 
 def enable(ids: Ids, as_json: AsJson = False) -> None:
     """Let automations fire again."""
-    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/enable"), {}), _named("Enabled"))
+    _each(
+        ids,
+        as_json,
+        lambda connection, job: connection.server.ask("POST", _path(job, "/enable"), {}),
+        _named("Enabled"),
+    )
 
 
 def disable(
@@ -33,7 +38,12 @@ def disable(
 ) -> None:
     """Pause automations: a waiting run is withdrawn, a running one finishes."""
     body = {name: value for name, value in (("reason", reason), ("until", until)) if value is not None}
-    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/disable"), body), _named("Paused"))
+    _each(
+        ids,
+        as_json,
+        lambda connection, job: connection.server.ask("POST", _path(job, "/disable"), body),
+        _named("Paused"),
+    )
 
 
 def skip(
@@ -43,7 +53,12 @@ def skip(
 ) -> None:
     """Leave out the next time."""
     body = {"count": count}
-    _each(ids, as_json, lambda desk, job: desk.server.ask("POST", _path(job, "/skip"), body), _named("Skipped"))
+    _each(
+        ids,
+        as_json,
+        lambda connection, job: connection.server.ask("POST", _path(job, "/skip"), body),
+        _named("Skipped"),
+    )
 
 
 def undo(
@@ -52,27 +67,27 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take back the last change: an added one goes, a removed one comes back."""
-    _each(ids, as_json, lambda desk, job: _undo(desk, job, revision), _undone, find=_maybe_removed)
+    _each(ids, as_json, lambda connection, job: _undo(connection, job, revision), _undone, find=_maybe_removed)
 
 
-def _undo(desk: Desk, job: Json, revision: int | None) -> Json:
+def _undo(connection: Connection, job: Json, revision: int | None) -> Json:
     wanted = revision if revision is not None else job["revision"]
-    return desk.server.ask("POST", _path(job, "/undo"), {"revision": wanted})
+    return connection.server.ask("POST", _path(job, "/undo"), {"revision": wanted})
 
 
-def _maybe_removed(desk: Desk, said: str) -> Json:
+def _maybe_removed(connection: Connection, given: str) -> Json:
     try:
-        return find_job(desk.server, said)
+        return find_job(connection.server, given)
     except Problem as problem:
         if problem.code != "not_found":
             raise
-        return _removed_job(desk, said, refused(problem.detail, code="not_found", hint=_WHOLE_ID))
+        return _removed_job(connection, given, refused(problem.detail, code="not_found", hint=_WHOLE_ID))
 
 
-def _removed_job(desk: Desk, said: str, unknown: Problem) -> Json:
+def _removed_job(connection: Connection, given: str, unknown: Problem) -> Json:
     """A removed job answers to undo only. Revision 1 was its making, so asking for it tells the one it is at."""
     try:
-        desk.server.ask("POST", _path({"id": said}, "/undo"), {"revision": 1})
+        connection.server.ask("POST", _path({"id": given}, "/undo"), {"revision": 1})
     except Problem as problem:
         if problem.code == "stale_revision":
             return problem.body["current"]
@@ -83,15 +98,15 @@ def _removed_job(desk: Desk, said: str, unknown: Problem) -> Json:
 def _each(
     ids: Sequence[str],
     as_json: bool,
-    act: Callable[[Desk, Json], Json],
+    act: Callable[[Connection, Json], Json],
     sentence: Callable[[Json], str],
-    find: Callable[[Desk, str], Json] = lambda desk, said: find_job(desk.server, said),
+    find: Callable[[Connection, str], Json] = lambda connection, given: find_job(connection.server, given),
 ) -> None:
     worst: Problem | None = None
-    with asking(as_json) as desk:
-        for said in ids:
+    with connected(as_json) as connection:
+        for given in ids:
             try:
-                job = act(desk, find(desk, said))
+                job = act(connection, find(connection, given))
             except Problem as problem:
                 if len(ids) == 1:
                     raise
@@ -107,8 +122,8 @@ def _show(job: Json, sentence: str, *, as_json: bool) -> None:
     if as_json:
         write_json(job)
         return
-    from homing.cli.answers import draw_on_stdout
     from homing.cli.jobs.tables import changed
+    from homing.cli.output import draw_on_stdout
 
     draw_on_stdout(changed(job, sentence))
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.asking import AsJson, Desk, asking
+from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs import flags as f
-from homing.cli.naming import find_job, session_key
+from homing.cli.lookup import find_job, session_key
 from homing.cli.problems import Problem, refused
 from homing.cli.server import Json, part
 
@@ -16,8 +16,8 @@ _EXAMPLE = 'homing cron add "in 10 minutes" "Time to stretch"'
 
 
 def add(
-    when_said: Annotated[str | None, typer.Argument(metavar="WHEN", help="'in 10 minutes', 'weekdays at 8' …")] = None,
-    message_said: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to do then.")] = None,
+    when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="'in 10 minutes', 'weekdays at 8' …")] = None,
+    message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to do then.")] = None,
     name: f.Name = None,
     message: f.Message = None,
     when: f.When = None,
@@ -61,16 +61,16 @@ def add(
     body = f.fields_of(given)
     if job_id is not None:
         body["id"] = job_id
-    with asking(as_json) as desk:
-        body["session_key"] = session_key(desk, session)
-        job = _add(desk, body)
-        desk.screen.show(job, lambda: _drawn(job, _added(job)))
+    with connected(as_json) as connection:
+        body["session_key"] = session_key(connection, session)
+        job = _add(connection, body)
+        connection.screen.show(job, lambda: _drawn(job, _added(job)))
 
 
 def update(
     job_id: Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")],
-    when_said: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
-    message_said: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
+    when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
+    message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
     name: f.Name = None,
     message: f.Message = None,
     when: f.When = None,
@@ -112,17 +112,17 @@ def update(
         raise refused("Say what to change, for example --message or --when.", hint="Try `homing cron update --help`.")
     if revision is not None:
         body["revision"] = revision
-    with asking(as_json) as desk:
-        found = find_job(desk.server, job_id)
-        job = desk.server.ask("PATCH", f"/api/jobs/{part(found['id'])}", body)
-        desk.screen.show(job, lambda: _drawn(job, f'Updated "{job["name"]}" ({job["id"]}).'))
+    with connected(as_json) as connection:
+        found = find_job(connection.server, job_id)
+        job = connection.server.ask("PATCH", f"/api/jobs/{part(found['id'])}", body)
+        connection.screen.show(job, lambda: _drawn(job, f'Updated "{job["name"]}" ({job["id"]}).'))
 
 
 def _take_positionals(given: dict[str, Any]) -> None:
     """Beside a schedule flag the one word that is left is the message, as in `add --at 10m "Take a break"`."""
-    said = [given.pop("when_said"), given.pop("message_said")]
+    positionals = [given.pop("when_given"), given.pop("message_given")]
     flagged = any(given[name] is not None for name in ("when", "at", "every", "cron"))
-    words = [word for word in said if word is not None]
+    words = [word for word in positionals if word is not None]
     wanted = ["message"] if flagged else ["when", "message"]
     if len(words) > len(wanted):
         raise refused(f"There are two schedules: {words[0]!r}, and one in a flag. Give one of them.", hint=_HELP)
@@ -142,14 +142,14 @@ def _check_complete(given: Json) -> None:
         raise refused("The message is missing: say what to do then, for example: " + _EXAMPLE, hint=_HELP)
 
 
-def _add(desk: Desk, body: Json) -> Json:
+def _add(connection: Connection, body: Json) -> Json:
     try:
-        return desk.server.ask("POST", "/api/jobs", body)
+        return connection.server.ask("POST", "/api/jobs", body)
     except Problem as problem:
         if problem.code != "not_found" or not body["session_key"].startswith("cli:"):
             raise
-    desk.server.ask("POST", "/api/sessions", {"key": body["session_key"]})
-    return desk.server.ask("POST", "/api/jobs", body)
+    connection.server.ask("POST", "/api/sessions", {"key": body["session_key"]})
+    return connection.server.ask("POST", "/api/jobs", body)
 
 
 def _added(job: Json) -> str:

@@ -5,12 +5,12 @@ Promise: preview and execution ask the same function, and it is right in every I
 
 from homing.model.schedules.checks import check, warnings
 from homing.model.schedules.counts import count_between
+from homing.model.schedules.describe import words
 from homing.model.schedules.instants import next_after, next_times, next_within, previous_before
 from homing.model.schedules.phrases import Reading, read_when
 from homing.model.schedules.spellings import read_schedule
 from homing.model.schedules.values import At, Cron, Every, Schedule
-from homing.model.schedules.words import words
-from homing.model.schedules.zones import check_zone, local_zone
+from homing.model.schedules.zones import check_zone
 
 __all__ = [
     "At",
@@ -21,7 +21,6 @@ __all__ = [
     "check",
     "check_zone",
     "count_between",
-    "local_zone",
     "next_after",
     "next_times",
     "next_within",

@@ -4,11 +4,11 @@ from datetime import date, datetime, timedelta
 
 from homing.model.errors import Invalid
 from homing.model.schedules import zones
+from homing.model.schedules.describe import interval, moment, ordinal
 from homing.model.schedules.every_nth import rule_of
 from homing.model.schedules.expression import Expression, fields_of, parse
 from homing.model.schedules.instants import next_after, next_within
 from homing.model.schedules.values import At, Cron, Every, Schedule
-from homing.model.schedules.words import interval, moment, ordinal
 
 SECOND = timedelta(seconds=1)
 DAY_SECONDS = 86_400

@@ -6,9 +6,9 @@ Only whole turns of phrase are replaced; every other word stays where it is, so 
 import re
 
 from homing.model.hours import NamedHours
-from homing.model.schedules.lengths import CLOCK, NUMBERS, read_clock
-from homing.model.schedules.points import WEEKDAY
-from homing.model.schedules.refusals import unclear
+from homing.model.schedules.durations import CLOCK, NUMBERS, read_clock
+from homing.model.schedules.suggestions import unclear
+from homing.model.schedules.times import WEEKDAY
 
 PARTS = "morning|afternoon|evening|night"
 _DAY = rf"today|tomorrow|(?:on |this |next )?{WEEKDAY}"

@@ -17,7 +17,7 @@ from cronsim.cronsim import RANGES as FIELD_RANGES
 from cronsim.cronsim import CronSim, Field, SpecItem
 
 from homing.model.errors import Invalid
-from homing.model.schedules.refusals import shortened, unreadable
+from homing.model.schedules.suggestions import shortened, unreadable
 
 ALIASES = {
     "@yearly": "0 0 1 1 *",

@@ -13,14 +13,14 @@ from homing.model.errors import Invalid
 from homing.model.hours import USUAL_HOURS, NamedHours
 from homing.model.schedules import zones
 from homing.model.schedules.dayparts import on_the_clock
+from homing.model.schedules.describe import MONTHS, WEEKDAYS, moment
+from homing.model.schedules.durations import MS, NUMBERS, checked_length, read_length
 from homing.model.schedules.expression import normalised
 from homing.model.schedules.instants import every_nth, next_after, previous_before
-from homing.model.schedules.lengths import MS, NUMBERS, checked_length, read_length
-from homing.model.schedules.points import Point, read_point, whole_ms
-from homing.model.schedules.refusals import EXAMPLES, Unclear, nearest, renamed, shortened, unclear, unreadable
-from homing.model.schedules.repeats import read_repeat
+from homing.model.schedules.recurrences import read_repeat
+from homing.model.schedules.suggestions import EXAMPLES, Unclear, nearest, renamed, shortened, unclear, unreadable
+from homing.model.schedules.times import Point, read_point, whole_ms
 from homing.model.schedules.values import At, Cron, Every, Schedule
-from homing.model.schedules.words import MONTHS, WEEKDAYS, moment
 
 LONGEST = 200
 SECOND = timedelta(seconds=1)
@@ -31,13 +31,26 @@ _ABBREVIATION = re.compile(r"(.*) (?!AM|PM)([A-Z]{2,5})")
 _CITY = re.compile(r"(?P<rest>.+?)(?:,? in)? (?P<city>[a-z][a-z_.'-]*(?: [a-z][a-z_.'-]*){0,2}) time", re.IGNORECASE)
 # Letters that mean several zones, or one without its summer time; what most people who write them mean.
 _AMBIGUOUS = {
-    "EST": "America/New_York", "EDT": "America/New_York", "CST": "America/Chicago", "CDT": "America/Chicago",
-    "MST": "America/Denver", "MDT": "America/Denver", "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles",
-    "HST": "Pacific/Honolulu", "BST": "Europe/London", "IST": "Asia/Kolkata", "CEST": "Europe/Berlin",
-    "JST": "Asia/Tokyo", "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney",
-    "EASTERN": "America/New_York", "CENTRAL": "America/Chicago", "MOUNTAIN": "America/Denver",
+    "EST": "America/New_York",
+    "EDT": "America/New_York",
+    "CST": "America/Chicago",
+    "CDT": "America/Chicago",
+    "MST": "America/Denver",
+    "MDT": "America/Denver",
+    "PST": "America/Los_Angeles",
+    "PDT": "America/Los_Angeles",
+    "HST": "Pacific/Honolulu",
+    "BST": "Europe/London",
+    "IST": "Asia/Kolkata",
+    "CEST": "Europe/Berlin",
+    "JST": "Asia/Tokyo",
+    "AEST": "Australia/Sydney",
+    "AEDT": "Australia/Sydney",
+    "EASTERN": "America/New_York",
+    "CENTRAL": "America/Chicago",
+    "MOUNTAIN": "America/Denver",
     "PACIFIC": "America/Los_Angeles",
-}  # fmt: skip
+}
 _CLAUSE = re.compile(r",? \b(until|till|starting|beginning|from(?! now))\b(?: from| on)? ")
 _UNITS = {"every second": "s", "every minute": "m", "every hour": "h", "hourly": "h"}
 _FULL_HOURS = re.compile(rf"every hour|hourly|every (?:\d{{1,4}}|{'|'.join(NUMBERS)}) hours?")
@@ -72,14 +85,14 @@ def read_when(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_
 
 def recognise(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_HOURS) -> Reading | None:
     """Read a phrase; None when it is none, without looking for what may have been meant."""
-    said = " ".join(text.split()).strip().rstrip(".!")
-    if not said:
+    given = " ".join(text.split()).strip().rstrip(".!")
+    if not given:
         raise Invalid("Say when, for example 'in 10 minutes' or 'every weekday at 8'.", field="when", code="missing")
-    if len(said) > LONGEST:
-        raise unreadable(f"A time of {len(said)} characters is too long.", field="when")
-    if not said.isascii():
-        raise unreadable(f"'{shortened(said)}' is not in plain English letters and digits.", field="when")
-    rest, tz = _split_zone(said, zones.check_zone(zone))
+    if len(given) > LONGEST:
+        raise unreadable(f"A time of {len(given)} characters is too long.", field="when")
+    if not given.isascii():
+        raise unreadable(f"'{shortened(given)}' is not in plain English letters and digits.", field="when")
+    rest, tz = _split_zone(given, zones.check_zone(zone))
     if _looks_like_cron(rest):
         return Reading(schedule=Cron(cron=_cron(re.sub(r"(?i)^cron:? ", "", rest)), tz=tz))
     return _read(on_the_clock(rest.lower(), hours), now=now, tz=tz)
@@ -92,20 +105,20 @@ def _cron(text: str) -> str:
         raise renamed(refused, "when") from None
 
 
-def _split_zone(said: str, default: str) -> tuple[str, str]:
-    if said.lower().endswith((" local time", " my time")):
-        return said.rsplit(" ", 2)[0], default
-    if city := _CITY.fullmatch(said):
+def _split_zone(given: str, default: str) -> tuple[str, str]:
+    if given.lower().endswith((" local time", " my time")):
+        return given.rsplit(" ", 2)[0], default
+    if city := _CITY.fullmatch(given):
         return _in_city(city)
-    match = _ZONE.fullmatch(said)
+    match = _ZONE.fullmatch(given)
     if match is None:
-        return _inner_zone(said, default)
+        return _inner_zone(given, default)
     name = match["zone"]
     if name.upper() in _AMBIGUOUS:
         raise _ambiguous(name)
     if zones.is_zone(name) or ("/" in name and name.partition("/")[0].capitalize() in {*zones.AREAS, "Etc"}):
         return match["rest"], zones.check_zone(name, field="when")
-    return _inner_zone(said, default)
+    return _inner_zone(given, default)
 
 
 def _in_city(match: re.Match[str]) -> tuple[str, str]:
@@ -129,29 +142,29 @@ def _ambiguous(name: str) -> Invalid:
     )
 
 
-def _inner_zone(said: str, default: str) -> tuple[str, str]:
+def _inner_zone(given: str, default: str) -> tuple[str, str]:
     # The zone may also stand before a clause: every day at 9 Europe/Berlin until 2026-12-31.
-    clause = _CLAUSE.search(said)
-    if clause is None or not (_ZONE.fullmatch(said[: clause.start()]) or _CITY.fullmatch(said[: clause.start()])):
-        return said, default
-    rest, tz = _split_zone(said[: clause.start()], default)
-    return rest + said[clause.start() :], tz
+    clause = _CLAUSE.search(given)
+    if clause is None or not (_ZONE.fullmatch(given[: clause.start()]) or _CITY.fullmatch(given[: clause.start()])):
+        return given, default
+    rest, tz = _split_zone(given[: clause.start()], default)
+    return rest + given[clause.start() :], tz
 
 
-def _looks_like_cron(said: str) -> bool:
-    if said.startswith("@") or said.lower().startswith(("cron ", "cron: ")):
+def _looks_like_cron(given: str) -> bool:
+    if given.startswith("@") or given.lower().startswith(("cron ", "cron: ")):
         return True
-    words = said.split()
+    words = given.split()
     numeric = len(words) > 3 and all(_CRON_FIELD.fullmatch(word) for word in words[:2])
     return numeric and (len(words) in (5, 6) or "*" in words)
 
 
-def _read(said: str, *, now: datetime, tz: str) -> Reading | None:
-    main, *clauses = _CLAUSE.split(said)
+def _read(given: str, *, now: datetime, tz: str) -> Reading | None:
+    main, *clauses = _CLAUSE.split(given)
     if not clauses:
-        point = read_point(said, now=now, tz=tz)
+        point = read_point(given, now=now, tz=tz)
         if point is not None:
-            return _once(point, said, tz)
+            return _once(point, given, tz)
     reading = _repeating(main, now=now, tz=tz)
     if reading is None:
         return None
@@ -159,25 +172,25 @@ def _read(said: str, *, now: datetime, tz: str) -> Reading | None:
         point = read_point(text, now=now, tz=tz)
         if point is None:
             reason = f"'{shortened(text)}' after '{name}' is not a date or time."
-            raise unreadable(reason, field="when", examples=nearest(said))
+            raise unreadable(reason, field="when", examples=nearest(given))
         reading = _ending(reading, point, tz) if name in ("until", "till") else _starting(reading, point, text, now)
     return reading
 
 
-def _once(point: Point, said: str, tz: str) -> Reading:
+def _once(point: Point, given: str, tz: str) -> Reading:
     if point.instant is None:
-        raise unclear(f"'{shortened(said)}' does not say at what time. Add one: '{said} at 9'.", near=f"{said} at 9")
+        raise unclear(f"'{shortened(given)}' does not say at what time. Add one: '{given} at 9'.", near=f"{given} at 9")
     return Reading(schedule=At(at=point.instant, tz=tz), warnings=[point.warning] if point.warning else [])
 
 
-def _repeating(said: str, *, now: datetime, tz: str) -> Reading | None:
-    ms = MS[_UNITS[said]] if said in _UNITS else None
-    if said.startswith("every ") and ms is None:
-        ms = read_length(said.removeprefix("every "))
+def _repeating(given: str, *, now: datetime, tz: str) -> Reading | None:
+    ms = MS[_UNITS[given]] if given in _UNITS else None
+    if given.startswith("every ") and ms is None:
+        ms = read_length(given.removeprefix("every "))
     if ms is not None:
-        every_ms = checked_length(ms, field="when", shown=f"'{said}'")
-        return _full_hours(every_ms, now=now, tz=tz) if _FULL_HOURS.fullmatch(said) else _elapsed(every_ms, now, tz)
-    repeat = read_repeat(said)
+        every_ms = checked_length(ms, field="when", shown=f"'{given}'")
+        return _full_hours(every_ms, now=now, tz=tz) if _FULL_HOURS.fullmatch(given) else _elapsed(every_ms, now, tz)
+    repeat = read_repeat(given)
     return Reading(schedule=every_nth(Cron(cron=repeat.cron, tz=tz), repeat.interval, now=now)) if repeat else None
 
 
@@ -232,32 +245,32 @@ def _last_second(point: Point, tz: str) -> datetime:
     return zones.instant_of(after, zones.zone(tz)).astimezone(UTC) - SECOND
 
 
-def _refused(said: str, *, now: datetime, zone: str) -> Invalid:
-    if match := _NO_ZONE.fullmatch(said):
+def _refused(given: str, *, now: datetime, zone: str) -> Invalid:
+    if match := _NO_ZONE.fullmatch(given):
         zones.check_zone(match[1], field="when")
-    if (match := _ABBREVIATION.fullmatch(said)) and _reads(match[1], now=now, zone=zone):
+    if (match := _ABBREVIATION.fullmatch(given)) and _reads(match[1], now=now, zone=zone):
         return Invalid(
             f"'{match[2]}' is not the name of a time zone here, because such letters have several meanings. "
             "Use an IANA name such as Europe/Berlin or America/New_York.",
             field="when",
             code="unknown_timezone",
         )
-    if match := _RELATIVE.search(said.lower()):
+    if match := _RELATIVE.search(given.lower()):
         return unclear(
-            f"'{shortened(said)}': a time with '{match[1]}' cannot be reckoned here. Give the time itself, for example "
+            f"'{shortened(given)}': a time with '{match[1]}' cannot be computed here. Give the time itself, such as "
             "'tomorrow at 15:30'.",
-            near=said,
+            near=given,
         )
-    reason = f"'{shortened(said)}' is not a time that can be read here."
-    corrected = _corrected(said)
+    reason = f"'{shortened(given)}' is not a time that can be read here."
+    corrected = _corrected(given)
     if corrected and _reads(corrected, now=now, zone=zone):
         return unclear(f"{reason} Did you mean '{shortened(corrected)}'?", near=corrected)
-    return unreadable(reason, field="when", examples=nearest(corrected or said))
+    return unreadable(reason, field="when", examples=nearest(corrected or given))
 
 
-def _corrected(said: str) -> str | None:
+def _corrected(given: str) -> str | None:
     """Put the nearest known words in place of unknown ones; None when there is nothing to put."""
-    words = said.split()[:20]
+    words = given.split()[:20]
     near = [_near_word(word) for word in words]
     return " ".join(near) if near != words else None
 

@@ -3,15 +3,13 @@
 A wall time in a gap stands for the first instant after the gap; one in a fold for its first pass.
 """
 
-import os
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
-from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
 from homing.model.errors import Invalid
-from homing.model.schedules.refusals import shortened
+from homing.model.schedules.suggestions import shortened
 
 # No zone has changed its offset twice within six days since 1970.
 SCAN_STEP = timedelta(days=3)
@@ -44,19 +42,6 @@ def zone_of_city(name: str) -> str | None:
 def zone(name: str) -> ZoneInfo:
     """Load a zone; an unknown one is refused, never taken for UTC."""
     return ZoneInfo(check_zone(name))
-
-
-def local_zone() -> str:
-    """Tell the host's zone: TZ, then /etc/localtime, then /etc/timezone; UTC when none of them can be told."""
-    told = os.environ.get("TZ")
-    if told is not None:
-        return _named(told.removeprefix(":")) or "UTC"
-    link = Path("/etc/localtime")
-    if link.is_symlink() and (name := _named(str(link.resolve()))):
-        return name
-    file = Path("/etc/timezone")
-    written = file.read_text(encoding="utf-8", errors="replace").strip() if file.is_file() else ""
-    return _named(written) or "UTC"
 
 
 def wall_of(instant: datetime, tz: ZoneInfo) -> datetime:
@@ -153,8 +138,3 @@ def _near(wanted: str) -> list[str]:
     if cities:
         return sorted(cities)[:3]
     return [names[lower] for lower in get_close_matches(wanted[:64], names, n=3, cutoff=0.7)]
-
-
-def _named(text: str) -> str | None:
-    _, found, inside = text.rpartition("zoneinfo/")
-    return _names().get((inside if found else text).lower())

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from homing.model.bounds import MAX_DEPTH
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
-from homing.operations.shapes.refusals import refusal
+from homing.operations.shapes.validation import refusal
 
 MAX_MESSAGE = 16_384
 MAX_NAME = 128

@@ -192,8 +192,6 @@ def job_shape(
     running_at: datetime | None = None,
     undelivered: bool = False,
     recent: Sequence[Run] | None = None,
-    deduped: bool = False,
-    warnings: Sequence[str] = (),
 ) -> JobShape:
     """Show a job."""
     tz = job.timing.schedule.tz
@@ -245,8 +243,6 @@ def job_shape(
             disabled_until=local(job.disabled_until, tz),
         ),
         recent=None if recent is None else [recent_shape(run) for run in recent],
-        deduped=deduped,
-        warnings=list(warnings) or None,
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from homing.model.errors import Invalid
 from homing.model.hours import NamedHours
 from homing.model.schedules import At, Every, next_after, read_when, words
-from homing.model.schedules.refusals import EXAMPLES
+from homing.model.schedules.suggestions import EXAMPLES
 from support.phrases import ONCE, REFUSED, REFUSED_WHOLE, REPEATING
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -3,7 +3,7 @@
 import pytest
 
 from homing.model.errors import Invalid
-from homing.model.schedules import check_zone, local_zone
+from homing.model.schedules import check_zone
 
 
 @pytest.mark.parametrize(
@@ -36,23 +36,3 @@ def test_nonsense_is_no_zone_and_never_utc(said: str):
     with pytest.raises(Invalid) as caught:
         check_zone(said)
     assert caught.value.field_code == "unknown_timezone"
-
-
-@pytest.mark.parametrize(
-    ("told", "name"),
-    [
-        ("Asia/Tokyo", "Asia/Tokyo"),
-        (":Asia/Tokyo", "Asia/Tokyo"),
-        ("/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"),
-        ("", "UTC"),
-        ("XYZ-3:30", "UTC"),
-    ],
-)
-def test_the_zone_of_the_host_is_the_one_of_its_environment(told: str, name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TZ", told)
-    assert local_zone() == name
-
-
-def test_without_an_environment_the_zone_of_the_host_is_still_a_known_one(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("TZ", raising=False)
-    assert check_zone(local_zone()) == local_zone()

@@ -1,0 +1,80 @@
+"""What every command that asks has at hand: the settings, whoever answers, and the screen."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from homing.cli.home import announced_url, known_token
+from homing.cli.output import Screen, note
+from homing.cli.problems import Unreachable, failed
+from homing.cli.server import Server
+from homing.model.clock import NOTHING_FIRES
+from homing.settings import Settings, load
+
+if TYPE_CHECKING:
+    from homing.cli.remote import Remote
+
+AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """One command at work."""
+
+    settings: Settings
+    server: Server
+    screen: Screen
+
+
+@contextmanager
+def connected(as_json: bool) -> Generator[Connection]:
+    """Open the way to whoever answers; at the end say if nothing fires."""
+    settings = load()
+    server = reach(settings)
+    screen = Screen(as_json=as_json)
+    try:
+        yield Connection(settings=settings, server=server, screen=screen)
+    finally:
+        server.close()
+    if not server.alive or NOTHING_FIRES in screen.warnings:
+        note(NOTHING_FIRES)
+
+
+def reach(settings: Settings) -> Server:
+    """Find whoever answers: HOMING_URL, else this home's server, else the database in this process."""
+    found = running_server(settings)
+    if found is not None:
+        return found
+    from homing.cli.local import Local
+
+    return Local(settings)
+
+
+def running_server(settings: Settings) -> "Remote | None":
+    """Find a running server; a set HOMING_URL that does not answer is an error, never passed over."""
+    from homing.cli.remote import Remote
+
+    token = known_token(settings)
+    if settings.url:
+        server = Remote(settings.url, token)
+        server.connect()
+        return server
+    url = announced_url(settings)
+    if url is None:
+        return None
+    server = Remote(url, token)
+    try:
+        server.connect()
+    except Unreachable:
+        # It holds its lock and does not listen: it is starting, or on its way out.
+        raise failed(f"The server of this home ({url}) does not answer.", hint="Try again in a moment.") from None
+    return server
+
+
+def need_server(connection: Connection, what: str) -> None:
+    """Refuse what makes no sense while nothing fires."""
+    if not connection.server.alive:
+        raise failed(f"{what} needs a running server, and none is.", hint="Start one: `homing up`.")

@@ -1,0 +1,116 @@
+"""How times, lengths and states read: the same words and shapes as on the page. Pure, and light to import."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from homing.cli.server import Json
+
+# ok ●  error ✕  waiting ○  running ◐  skipped –  cancelled ⊘  disabled ‖  done ✓: as in the page's Glyph.tsx
+RUN_GLYPHS = {
+    "ok": ("●", "green"),
+    "error": ("✕", "red"),
+    "queued": ("○", "yellow"),
+    "running": ("◐", "cyan"),
+    "skipped": ("–", "bright_black"),
+    "cancelled": ("⊘", "bright_black"),
+}
+JOB_GLYPHS = {
+    "active": ("●", "green"),
+    "paused": ("‖", "bright_black"),
+    "attention": ("✕", "red"),
+    "done": ("✓", "bright_black"),
+}
+DELIVERY_GLYPHS = {"pending": ("○", "yellow"), "sent": ("●", "green"), "dead": ("✕", "red")}
+RUN_WORDS = {
+    "ok": "OK",
+    "error": "failed",
+    "queued": "waiting",
+    "running": "running",
+    "skipped": "skipped",
+    "cancelled": "cancelled",
+}
+JOB_WORDS = {"active": "active", "paused": "paused", "attention": "needs you", "done": "done"}
+REASON_WORDS = {
+    "empty": "empty answer",
+    "quiet": "no news",
+    "model": "the model failed",
+    "tool": "a tool failed",
+    "timeout": "took too long",
+    "session_missing": "its conversation is gone",
+    "schedule": "its schedule is broken",
+    "overlap": "the one before was still running",
+    "gate": "its condition did not hold",
+    "asked": "asked for",
+    "disabled": "paused",
+    "rescheduled": "given another time",
+    "brake": "stopped as a loop",
+    "session_deleted": "conversation deleted",
+}
+TRIGGER_WORDS = {"timer": "on schedule", "catch_up": "caught up", "manual": "run now", "retry": "tried again"}
+
+_STEPS = ((60, "s", 1), (3600, "min", 60), (172_800, "h", 3600), (5_184_000, "d", 86_400))
+_MONTH, _YEAR = 2_592_000, 31_536_000
+
+
+def instant(text: str) -> datetime:
+    """Read an instant as the API spells it."""
+    return datetime.fromisoformat(text)
+
+
+def moment(at: datetime, now: datetime) -> str:
+    """Say a wall time: the day, and no more of it than is needed."""
+    year = "" if at.year == now.astimezone(at.tzinfo).year else f" {at.year}"
+    seconds = ":%S" if at.second else ""
+    return at.strftime(f"%a {at.day} %b{year} %H:%M{seconds}")
+
+
+def away(at: datetime, now: datetime) -> str:
+    """Say how far an instant is: `in 13 h`, `5 min ago`."""
+    seconds = (at - now).total_seconds()
+    given = _span(abs(seconds))
+    if given == "0 s":
+        return "now"
+    return f"in {given}" if seconds > 0 else f"{given} ago"
+
+
+def took(ms: int | None) -> str:
+    """Say how long something took."""
+    if ms is None:
+        return ""
+    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 60_000 else _span(ms / 1000)
+
+
+def in_zone(text: str, tz: str) -> datetime:
+    """Put an instant of the API on the clock of a zone."""
+    return instant(text).astimezone(ZoneInfo(tz))
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def outcome(run: Json) -> str:
+    """Say what became of a run, and of its message."""
+    word = RUN_WORDS.get(run["state"], str(run["state"]))
+    reason = run.get("reason")
+    if reason is None:
+        given = f"{word} for its {run['waiting_for']}" if run.get("waiting_for") else word
+    else:
+        given = f"{word}: {REASON_WORDS.get(reason, reason.replace('_', ' '))}"
+    lost = [carried["address"] for carried in run.get("deliveries") or () if carried["state"] == "dead"]
+    return f"{given}, not delivered to {', '.join(lost)}" if lost else given
+
+
+def words_and_zone(job: Json) -> tuple[str, str]:
+    """Part a schedule's words from its zone, so that the zone can stand beside the times."""
+    tz = job["schedule"]["tz"]
+    return job["words"].removesuffix(f" ({tz})").removesuffix(f" {tz}"), tz
+
+
+def _span(seconds: float) -> str:
+    for below, unit, size in _STEPS:
+        if seconds < below:
+            return f"{round(seconds / size) if unit != 's' else int(seconds)} {unit}"
+    if seconds < 2 * _YEAR:
+        return f"{int(seconds // _MONTH)} months"
+    return f"{int(seconds // _YEAR)} years"

@@ -1,0 +1,92 @@
+"""Which job or session somebody means, by id or name; and the session that needs no name."""
+
+from homing.cli.connection import Connection
+from homing.cli.problems import Problem, refused
+from homing.cli.server import Json, Server, pages, part, spelled
+from homing.model.naming import fitting, longest_word
+
+OWNER = "default"
+DEFAULT_SESSION = "cli:main"
+_SHOWN = 12
+_JOB = "job_"
+
+
+def find_job(server: Server, given: str) -> Json:
+    """Find a job by id (or a run's), by a beginning of it, or by its name or words of it; several are listed."""
+    wanted = given.partition(":")[0].strip()
+    if not wanted:
+        raise _nothing("automation")
+    found = _exactly(server, f"/api/jobs/{part(wanted)}")
+    if found is not None:
+        return found
+    near = {
+        job["id"]: job
+        for q in dict.fromkeys((wanted, longest_word(wanted), f"{_JOB}{wanted}"))
+        for job in pages(server, "/api/jobs", {"q": q}, limit=200)
+    }
+    fits = fitting(wanted, near.values(), lambda job: (job["id"], job["name"]), prefix=_JOB)
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise refused(_choose(given, [f"{job['id']}  {job['name']}" for job in fits]), code="ambiguous")
+    raise refused(f"There is no automation {given}.", code="not_found", hint="`homing cron list` shows yours.")
+
+
+def find_one(things: list[Json], given: str, noun: str, prefix: str) -> Json:
+    """Find one of a short list by its id or a unique beginning of it."""
+    if not given:
+        raise _nothing(noun)
+    fits = [thing for thing in things if thing["id"] == given] or [
+        thing for thing in things if thing["id"].startswith(given) or thing["id"].startswith(f"{prefix}_{given}")
+    ]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise refused(_choose(given, [thing["id"] for thing in fits]), code="ambiguous")
+    raise refused(f"There is no {noun} {given}.", code="not_found")
+
+
+def session_key(connection: Connection, given: str | None) -> str:
+    """Tell the key of the session meant: a key, a title, `cli:NAME`; unnamed, the one of this person."""
+    if given is None:
+        return default_session(connection)
+    if ":" in given:
+        return given
+    near = list(pages(connection.server, "/api/sessions", {"q": longest_word(given)}, limit=200))
+    own = f"cli:{given}"
+    titled = [one for one in near if (one["title"] or "").casefold() == given.casefold()]
+    if not titled and any(one["key"] == own for one in near):
+        return own
+    fits = titled or fitting(given, [one for one in near if one["title"]], lambda one: (one["key"], one["title"]))
+    if len(fits) > 1:
+        candidates = [f"{one['key']}  {one['title']}" for one in fits]
+        raise refused(_choose(given, candidates), code="ambiguous", hint=f"A new conversation of that name is {own}.")
+    return fits[0]["key"] if fits else own
+
+
+def default_session(connection: Connection) -> str:
+    """Tell the session of commands that name none; each further user has one of their own."""
+    if connection.settings.session != DEFAULT_SESSION:
+        return connection.settings.session
+    user_id = connection.server.ask("GET", "/api/me")["user_id"]
+    return DEFAULT_SESSION if user_id == OWNER else f"cli:{user_id}"
+
+
+def _exactly(server: Server, path: str) -> Json | None:
+    try:
+        return server.ask("GET", spelled(path, {"recent": 10}))
+    except Problem as problem:
+        if problem.code in ("not_found", "invalid"):
+            return None
+        raise
+
+
+def _nothing(noun: str) -> Problem:
+    """Refuse the beginning of everything: it comes from a variable that nobody set, and could remove the only one."""
+    return refused(f"Say which {noun}: its id is empty.")
+
+
+def _choose(given: str, candidates: list[str]) -> str:
+    shown = "\n".join(f"  {candidate}" for candidate in candidates[:_SHOWN])
+    more = f"\n  and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
+    return f"{given} fits {len(candidates)}; say more of the one you mean:\n{shown}{more}"

@@ -1,0 +1,181 @@
+"""What a finished run means for its job: counters, retries, the end of a one-shot, the automatic pause (rules 15, 18).
+
+Only the engine's columns are written, and none of the counters when the job was edited since the run was queued.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homing.engine.turn_result import TurnResult
+from homing.model.errors import Broken
+from homing.model.jobs import MAX_FAILURES, Job, retry_after_failure
+from homing.model.schedules import At
+from homing.model.sessions import Session
+from homing.model.turns import Turn
+from homing.operations.notes import give_note
+from homing.store import Tx, jobs, runs
+
+_ERROR_LINE = 200
+_NOTE = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """A run that just ended, with the locked rows it belongs to."""
+
+    job_id: str
+    job: Job | None
+    """Missing where only its counters change: the run answered, and is not its last."""
+    turn: Turn
+    result: TurnResult
+    home: Session
+    lane_id: int
+    rev: int
+
+    def same_revision(self, job: Job) -> bool:
+        return self.turn.policy.get("revision") == job.revision
+
+    @property
+    def scheduled(self) -> bool:
+        return self.turn.policy.get("trigger") != "manual"
+
+
+def after_runs(tx: Tx, ended: Sequence[RunOutcome]) -> None:
+    """Write what runs that just ended mean for their jobs."""
+    if not ended:
+        return
+    now = tx.now()
+    plain: list[dict[str, object]] = []
+    for one in ended:
+        if one.result.outcome in {"answered", "empty"}:
+            plain.append(
+                {
+                    "b_id": one.job_id,
+                    "b_run": one.turn.run_id,
+                    "b_at": one.turn.opened_at,
+                    "b_rev": one.rev,
+                    "b_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
+                    "b_revision": one.turn.policy.get("revision"),
+                }
+            )
+            if one.job is not None:
+                _after_good_end(tx, one, one.job)
+        elif one.job is None:
+            raise Broken("a run went wrong, and its job was not looked at")
+        elif one.result.outcome == "failed":
+            _after_failure(tx, one, one.job)
+        else:
+            _after_cancel(tx, one, one.job)
+    if plain:
+        jobs.finish_ok(tx, plain)
+
+
+def _after_good_end(tx: Tx, one: RunOutcome, job: Job) -> None:
+    _keep_note(tx, one, job)
+    if not one.scheduled or job.removed_at is not None:
+        return
+    if job.delete_after_run and one.same_revision(job):
+        jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
+    elif job.enabled and job.next_run_at is None:
+        _end(tx, job, "It ran, and has no further time to run.")
+
+
+def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
+    """Rule 36: what a quiet job found is kept for its next run, unless it was given another task meanwhile."""
+    found = one.result.text[:_NOTE].strip()
+    about_it = one.turn.policy.get("message") in {None, job.payload.message}
+    if found and about_it and (job.quiet or one.result.reason == "quiet"):
+        jobs.engine_write(tx, job.id, {"last_note": found, "last_note_at": tx.now()})
+
+
+def _after_cancel(tx: Tx, one: RunOutcome, job: Job) -> None:
+    jobs.engine_write(tx, job.id, {"last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "rev": one.rev})
+    if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
+        _end(tx, job, "Its run was cancelled, and it has no further time to run.")
+
+
+def _end(tx: Tx, job: Job, reason: str) -> None:
+    jobs.engine_write(
+        tx, job.id, {"enabled": False, "disabled_by": "done", "disabled_reason": reason, "retry": 0, "retry_of": None}
+    )
+
+
+def _after_failure(tx: Tx, one: RunOutcome, job: Job) -> None:
+    now = tx.now()
+    line = _short(one.result)
+    jobs.engine_write(
+        tx,
+        job.id,
+        {
+            "last_run_id": one.turn.run_id,
+            "last_run_at": one.turn.opened_at,
+            "last_status": "error",
+            "last_error": line,
+            "last_duration_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
+            "rev": one.rev,
+        },
+    )
+    if job.removed_at is not None:
+        return
+    failures = job.consecutive_failures + int(one.same_revision(job))
+    jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
+    if not job.enabled:
+        return
+    recurring = not isinstance(job.timing.schedule, At)
+    if recurring and one.same_revision(job) and failures >= MAX_FAILURES:
+        # However they came about: a job that fails by hand fails by the clock as well.
+        _pause(tx, one, job, f"It failed {failures} times in a row; the last time: {line}")
+    elif not one.scheduled:
+        return
+    elif not recurring:
+        # Given another instant meanwhile, it simply waits for that one.
+        if job.next_run_at is None:
+            _retry_or_pause(tx, one, job, line)
+    elif job.next_run_at is None:
+        _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")
+
+
+def _retry_or_pause(tx: Tx, one: RunOutcome, job: Job, line: str) -> None:
+    """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, with the reason."""
+    retry = job.timing.retry
+    again_at = None if one.result.permanent else retry_after_failure(retry, tx.now())
+    if again_at is None:
+        tries = f" after {retry + 1} tries" if retry else ""
+        _pause(tx, one, job, f"It failed{tries}: {line}")
+        return
+    assert one.turn.run_id is not None
+    run = runs.get(tx, one.turn.run_id)
+    assert run is not None
+    jobs.engine_write(tx, job.id, {"next_run_at": again_at, "retry": retry + 1, "retry_of": run.scheduled_for})
+
+
+def _pause(tx: Tx, one: RunOutcome, job: Job, reason: str) -> None:
+    """Disable a job ourselves, and say so once, where its people will see it."""
+    jobs.engine_write(
+        tx,
+        job.id,
+        {
+            "enabled": False,
+            "disabled_by": "engine",
+            "disabled_reason": reason,
+            "next_run_at": None,
+            "retry": 0,
+            "retry_of": None,
+        },
+    )
+    give_note(
+        tx,
+        home=one.home,
+        lane_id=one.lane_id,
+        job=job,
+        run_id=one.turn.run_id,
+        text=f'I paused the automation "{job.name}". {reason}',
+    )
+
+
+def _short(result: TurnResult) -> str:
+    match result.reason:
+        case "timeout" | "interrupted":
+            return (result.error or result.reason)[:_ERROR_LINE]
+        case _:
+            return result.text[:_ERROR_LINE]

@@ -1,0 +1,234 @@
+"""The agent's journal, kept as step rows. Each write first holds the turn under its fence: no row, no write."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from homing.agent.history import dump_response, load_response
+from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
+from homing.engine.attribution import words
+from homing.engine.claims import Claim
+from homing.engine.opening import Opened
+from homing.model.errors import Lost
+from homing.model.messages import NewMessage
+from homing.model.turns import Step, Turn, may_inject
+from homing.store import Store, Tx, inbounds, sessions, steps, turns
+from homing.store.steps import Done
+
+QUIET = "nothing_to_report"
+
+
+class StepJournal:
+    """Keeps one turn's steps for as long as its claim lasts."""
+
+    def __init__(self, store: Store, opened: Opened, claim: Claim, kept: Sequence[Step]) -> None:
+        self.opened = opened
+        self.claim = claim
+        self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
+        self._quiet = [json.loads(step.args or "{}") for step in kept if step.kind == "tool" and step.name == QUIET]
+        self.failures: dict[str, str] = {}
+        """Tools whose last call failed, with what they said."""
+        for step in kept:
+            if step.kind == "tool" and step.state == "done":
+                self._note(step.name, step.result or "", failed=step.failed)
+        self.kept = [kept_step(step) for step in kept]
+        self._store = store
+        self._n = max((step.n for step in kept), default=0)
+        self._told = 0
+
+    @property
+    def turn_id(self) -> str:
+        return self.opened.turn.id
+
+    @property
+    def quiet_note(self) -> str | None:
+        """What the agent said with `nothing_to_report`; None when it did not call it."""
+        return str(self._quiet[-1].get("note") or "") if self._quiet else None
+
+    def may_call(self) -> bool:
+        return self.claim.alive()
+
+    async def model_done(self, response: Response, *, name: str, duration_ms: int) -> None:
+        usage = response.usage
+        result = dump_response(response)
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            steps.add_step(
+                tx,
+                self.turn_id,
+                n,
+                kind="model",
+                name=name,
+                key=str(n),
+                result=result,
+                duration_ms=duration_ms,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+            )
+            steps.made_progress(tx, self.turn_id)
+
+        await self._store.write(work)
+
+    async def tool_begun(self, call: ToolCall) -> None:
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            steps.begin_step(
+                tx, self.turn_id, n, kind="tool", name=call.name, key=call.key, args=json.dumps(dict(call.args))
+            )
+
+        await self._store.write(work)
+
+    async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            known = steps.finish_step(
+                tx, self.turn_id, kind="tool", key=call.key, result=result, failed=failed, duration_ms=duration_ms
+            )
+            if not known:
+                steps.add_step(
+                    tx,
+                    self.turn_id,
+                    n,
+                    kind="tool",
+                    name=call.name,
+                    key=call.key,
+                    args=json.dumps(dict(call.args)),
+                    result=result,
+                    failed=failed,
+                    duration_ms=duration_ms,
+                )
+            steps.made_progress(tx, self.turn_id)
+
+        await self._store.write(work)
+        self._note(call.name, result, failed=failed)
+
+    async def commit(self, call: ToolCall, work: Callable[[Tx], Done]) -> str:
+        """Run one of our own operations together with its step: it can neither double nor be unknown.
+
+        A refusal undoes all of it; the agent then keeps the refusal as the step.
+        """
+        n = self._next()
+
+        def both(tx: Tx) -> Done:
+            before = steps.find(tx, self.turn_id, kind="tool", key=call.key)
+            if before is not None and before.state == "done":
+                return Done(text=before.result or "")
+            done = work(tx)
+            # Last, for the order of locks: the work takes jobs and sessions. A lost turn undoes it all the same.
+            self._hold(tx)
+            steps.add_step(
+                tx,
+                self.turn_id,
+                n,
+                kind="tool",
+                name=call.name,
+                key=call.key,
+                args=json.dumps(dict(call.args)),
+                result=done.text,
+                cards=done.cards,
+            )
+            steps.made_progress(tx, self.turn_id)
+            return done
+
+        done = await self._store.write(both)
+        if call.name == QUIET:
+            self._quiet.append(dict(call.args))
+        self.cards += done.cards
+        return done.text
+
+    async def take_injected(self) -> Sequence[str]:
+        """Rule 2: what a person says meanwhile becomes this turn's, on record, before the call that shows it."""
+        turn = self.opened.turn
+        if turn.source != "person":
+            return ()
+
+        def look(tx: Tx) -> bool:
+            return any(may_inject(inbound, turn) for inbound in inbounds.injectable(tx, turn))
+
+        if not await self._store.read(look):
+            return ()
+
+        def take(tx: Tx) -> list[str]:
+            sessions.lock(tx, {turn.lane_id, turn.session_id})
+            held = self._hold(tx)
+            taken = [
+                inbound
+                for inbound in inbounds.injectable(tx, turn)
+                if may_inject(inbound, held) and inbounds.take_into(tx, turn, inbound)
+            ]
+            sessions.append_messages(
+                tx,
+                [
+                    NewMessage(
+                        session_id=turn.session_id,
+                        lane_id=turn.lane_id,
+                        role="user",
+                        kind="chat",
+                        text=inbound.text,
+                        turn_id=turn.id,
+                        inbound_id=inbound.id,
+                        meta={"injected": True} | ({"sender_id": inbound.sender_id} if inbound.sender_id else {}),
+                    )
+                    for inbound in taken
+                ],
+            )
+            texts = [words(inbound.text, inbound.sender_id, self.opened.participants) for inbound in taken]
+            for inbound, text in zip(taken, texts, strict=True):
+                steps.add_step(tx, turn.id, self._next(), kind="inject", name="message", key=inbound.id, result=text)
+            return texts
+
+        return await self._store.write(take)
+
+    async def tell(self, live: LiveText | LiveStep) -> None:
+        turn = self.opened.turn
+        self._told += 1
+        data: dict[str, object] = {"session_key": self.opened.session_key, "turn_id": turn.id}
+        if isinstance(live, LiveText):
+            event = "text"
+            data |= {"attempt": turn.attempts, "n": self._told, "text": live.text, "whole": live.whole}
+        else:
+            event = "step"
+            at_work = f"waiting for the {live.kind} {live.name}"
+            self.claim.doing = at_work if live.state == "started" else "between two calls"
+            data |= {
+                "n": live.n,
+                "kind": live.kind,
+                "name": live.name,
+                "state": live.state,
+                "duration_ms": live.duration_ms,
+            }
+        topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")
+        self._store.bell.say(topics, {"event": event, "data": data})
+
+    def _note(self, name: str, result: str, *, failed: bool) -> None:
+        self.failures.pop(name, None)
+        if failed:
+            self.failures[name] = result
+
+    def _hold(self, tx: Tx) -> Turn:
+        if self.claim.reason == "lost":
+            raise Lost(f"{self.turn_id} is not mine any more")
+        return turns.hold(tx, self.turn_id, self.opened.turn.fence)
+
+    def _next(self) -> int:
+        self._n += 1
+        return self._n
+
+
+def kept_step(step: Step) -> KeptStep:
+    """Give a step's row as the mind knows it."""
+    return KeptStep(
+        n=step.n,
+        kind=step.kind,
+        name=step.name,
+        key=step.key,
+        done=step.state == "done",
+        response=load_response(step.result) if step.kind == "model" and step.result else None,
+        result=None if step.kind == "model" else step.result,
+        failed=step.failed,
+    )

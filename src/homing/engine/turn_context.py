@@ -1,0 +1,238 @@
+"""What a model gets to see for one turn: instructions, memories, earlier turns, tools; and what came of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from homing.agent.frames import frame, one_line
+from homing.agent.history import dump, entry, fit, load, summarise, with_opening, with_words
+from homing.agent.journal import Answer, Ask, History, Tool
+from homing.agent.loop import think
+from homing.agent.models import Models
+from homing.engine.attribution import Participants, notes_shown, participants_of, shown
+from homing.engine.claims import Claim
+from homing.engine.opening import Opened
+from homing.engine.step_journal import StepJournal
+from homing.engine.turn_result import BROKEN_TOOL, EMPTY, TurnResult
+from homing.model.errors import Failed
+from homing.model.memories import Memory
+from homing.model.people import SCHEDULERS, Agent
+from homing.model.runs import SILENCE
+from homing.model.sessions import Session
+from homing.operations.context import Instance
+from homing.store import Store, Tx, memories, messages, people, sessions
+from homing.store.messages import HistoryEntry
+
+Toolbox = Callable[[Opened, StepJournal, Agent], Sequence[Tool]]
+
+HISTORY_TOKENS = 24_000
+HISTORY_STRETCHES = 400
+# Many may come between two turns, reminders for example: so many are looked at before older ones are forgotten.
+MOST_STRETCHES = 2_000
+MEMORIES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Past:
+    """What is read for a turn in one look."""
+
+    session: Session
+    lane: Session
+    agent: Agent
+    zone: str
+    participants: Participants
+    entries: list[HistoryEntry]
+    memories: list[Memory]
+
+
+@dataclass(kw_only=True, eq=False)
+class TurnThinker:
+    """Thinks turns through with a real agent."""
+
+    store: Store
+    instance: Instance
+    models: Models
+    toolbox: Toolbox
+
+    async def __call__(self, opened: Opened, journal: StepJournal) -> TurnResult:
+        past = await self.store.read(lambda tx: self._read(tx, opened))
+        tools = self.toolbox(opened, journal, past.agent)
+        history, summary = await self._history(opened, past, journal.claim)
+        ask = Ask(
+            model=opened.turn.model,
+            instructions=_instructions(past, summary, tools, opened),
+            history=history,
+            prompt=opened.turn.prompt,
+            tools=tools,
+            kept=journal.kept,
+            thinking=opened.turn.thinking,
+            facts=_facts(opened, past),
+        )
+        answer = await think(ask, journal, models=self.models)
+        return _result(opened, journal, answer, _broken(tools, journal))
+
+    def _read(self, tx: Tx, opened: Opened) -> _Past:
+        turn = opened.turn
+        session = sessions.get(tx, turn.session_id)
+        lane = session if turn.lane_id == turn.session_id else sessions.get(tx, turn.lane_id)
+        agent = people.get_agent(tx, turn.agent_id)
+        user = people.get_user(tx, turn.user_id)
+        assert agent is not None
+        context = turn.policy.get("context", "session")
+        entries = (
+            []
+            if context == "none"
+            else messages.history(
+                tx,
+                turn.lane_id,
+                after_n=lane.summary_until,
+                limit=MOST_STRETCHES,
+                job_id=turn.job_id if context == "since_last" else None,
+            )
+        )
+        return _Past(
+            session=session,
+            lane=lane,
+            agent=agent,
+            zone=session.timezone or (user.timezone if user else None) or self.instance.settings.timezone,
+            participants=participants_of(session, user),
+            entries=entries,
+            memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES, confirmed=True),
+        )
+
+    async def _history(self, opened: Opened, past: _Past, claim: Claim):
+        """Give the newest turns that fit; fold the older ones into the lane's running summary."""
+        turns = [_shown(stretch, past.participants) for stretch in past.entries]
+        kept, dropped = fit(turns, HISTORY_TOKENS)
+        if opened.turn.policy.get("context", "session") != "session":
+            return _flat(kept), None
+        if not dropped and len(turns) <= HISTORY_STRETCHES:
+            return _flat(kept), past.lane.summary
+        # Down to half of what fits, or each further turn would have to pay for a summary of its own.
+        fewer, _ = fit(turns[-HISTORY_STRETCHES // 2 :], HISTORY_TOKENS // 2)
+        fewer = fewer or kept[-1:]
+        claim.doing = "waiting for the summary of what was said earlier"
+        summary = await self._fold(opened, past, turns[: len(turns) - len(fewer)])
+        return (_flat(kept), past.lane.summary) if summary is None else (_flat(fewer), summary)
+
+    async def _fold(self, opened: Opened, past: _Past, older: Sequence[History]) -> str | None:
+        try:
+            text = await summarise(self.models, opened.turn.model, past.lane.summary, _flat(older))
+        except Failed:
+            # The turn itself will meet the same model and report it; the older turns stay as they are.
+            return None
+        if not text:
+            # An empty summary would forget what it was to hold, and for good.
+            return None
+        folded = past.entries[: len(older)]
+        chats = {message.session_id for stretch in folded for message in stretch.messages}
+        await self.store.write(
+            lambda tx: sessions.keep_summary(
+                tx, past.lane.id, text, folded[-1].n, before=past.lane.summary_until, of=chats
+            )
+        )
+        return text
+
+
+def _flat(turns: Sequence[History]) -> History:
+    return [message for turn in turns for message in turn]
+
+
+def _shown(stretch: HistoryEntry, participants: Participants) -> History:
+    if stretch.history is None:
+        return entry(*shown(stretch.messages[0], participants))
+    # Notes came with the opening, as one text; whatever was injected later is a text of its own.
+    *notes, opening = [message for message in stretch.messages if message.n <= stretch.n]
+    injected = [message for message in stretch.messages if message.n > stretch.n]
+    first = "\n\n".join([*notes_shown(notes, participants), shown(opening, participants)[1]])
+    return with_words(load(stretch.history), [first, *(shown(message, participants)[1] for message in injected)])
+
+
+def _topic(opened: Opened) -> str:
+    message = opened.turn.policy.get("message")
+    return str(message) if message else opened.text
+
+
+def _plain(opened: Opened) -> str:
+    """Say what the turn is about, without frames: the offline model obeys people alone, so it needs none."""
+    if message := opened.turn.policy.get("message"):
+        return str(message)
+    if opened.turn.source == "run" and opened.notes:
+        return "\n\n".join(opened.notes)
+    return opened.opening
+
+
+def _facts(opened: Opened, past: _Past) -> dict[str, object]:
+    return {
+        "source": opened.turn.source,
+        "now": opened.now,
+        "zone": past.zone,
+        "job_name": opened.turn.policy.get("job_name"),
+        "message": _plain(opened),
+        "quiet": bool(opened.turn.policy.get("quiet")),
+        "memories": [memory.text for memory in past.memories],
+    }
+
+
+def _instructions(past: _Past, summary: str | None, tools: Sequence[Tool], opened: Opened) -> str:
+    parts = [past.agent.instructions, f"It is {_wall(opened.now, past.zone)} for the user."]
+    names = {tool.name for tool in tools}
+    parts += [
+        f"For every reminder, later check or regular task, and whenever you promise to come back, call {name}:"
+        " without it nothing happens. Tell the user the time and zone from its reply."
+        for name in SCHEDULERS
+        if name in names
+    ]
+    if past.participants.several:
+        parts.append("Several people write in this conversation: each message starts with its sender's name.")
+    if past.memories:
+        facts = "\n".join(f"- {one_line(memory.text)} ({memory.id})" for memory in past.memories)
+        parts.append(f"What you remember about this user that may matter now:\n{frame('memory.facts', facts)}")
+    if summary:
+        parts.append(f"Earlier in this conversation:\n{frame('summary.earlier', summary)}")
+    return "\n\n".join(parts)
+
+
+def _wall(now: datetime, zone: str) -> str:
+    return f"{now.astimezone(ZoneInfo(zone)):%A %Y-%m-%d %H:%M} {zone}"
+
+
+def _broken(tools: Sequence[Tool], journal: StepJournal) -> str | None:
+    """Tell which tool from outside did not work when it was called last; ours refuse, and the model knows why."""
+    names = [tool.name for tool in tools if not tool.own and tool.name in journal.failures]
+    return "; ".join(f"{name}: {journal.failures[name]}" for name in names) or None
+
+
+def _result(opened: Opened, journal: StepJournal, answer: Answer, broken: str | None) -> TurnResult:
+    scheduled = opened.turn.source == "run"
+    quiet = journal.quiet_note
+    if quiet is None and scheduled and answer.text.strip() in SILENCE:
+        quiet = ""
+    silent = quiet is not None and scheduled
+    text = (quiet or "") if silent else answer.text
+    outcome = "answered" if text or silent else "empty"
+    remembered = answer.messages if answer.text else [*answer.messages, *entry("assistant", EMPTY)]
+    if broken and opened.turn.source == "run" and (silent or not text):
+        # Silence may not hide that the work could not be done.
+        return TurnResult(
+            outcome="failed",
+            text=BROKEN_TOOL,
+            reason="tool",
+            error=f"A tool failed, and no answer was given. {broken}",
+            history=dump(with_opening([*answer.messages, *entry("assistant", BROKEN_TOOL)], opened.text)),
+            model=answer.model,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cards=journal.cards,
+        )
+    return TurnResult(
+        outcome=outcome,
+        text=text,
+        reason="quiet" if silent else (None if text else "empty"),
+        history=dump(with_opening(remembered, opened.text)),
+        model=answer.model,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cards=journal.cards,
+    )

@@ -1,0 +1,89 @@
+"""How thinking over a turn can end, and the short lines people read when it did not end well."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from homing.model.errors import Failed, ModelFailed
+from homing.model.turns import Outcome, Turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnResult:
+    """The result of a turn, ready to be closed with."""
+
+    outcome: Outcome
+    text: str
+    """What people see; for a failure one short line without any provider's words."""
+    reason: str | None = None
+    """The run's reason: null, empty, quiet · model, tool, timeout, interrupted · asked, removed, session_deleted."""
+    error: str | None = None
+    """The full story, for the record only."""
+    permanent: bool = False
+    history: str | None = None
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cards: Sequence[Mapping[str, object]] = ()
+
+
+EMPTY = "(The answer was empty.)"
+NOTHING = "(There was nothing to report.)"
+BROKEN_TOOL = "I could not finish this: a tool did not work."
+
+
+def failed(error: Failed, full: str) -> TurnResult:
+    """A model or tool said no."""
+    reason = "model" if isinstance(error, ModelFailed) else "tool"
+    if reason == "tool":
+        text = "I could not finish this: a tool did not come back."
+    elif error.permanent:
+        text = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
+    else:
+        text = "I could not answer: the model did not respond, even after several tries."
+    return TurnResult(outcome="failed", text=text, reason=reason, error=full, permanent=error.permanent)
+
+
+def broken(full: str) -> TurnResult:
+    """Something of ours broke; the record has it all."""
+    return TurnResult(
+        outcome="failed",
+        text="I could not finish this: something went wrong inside Homing.",
+        reason="tool",
+        error=full,
+        permanent=True,
+    )
+
+
+def timed_out(turn: Turn, doing: str | None = None, *, at_most: float | None = None) -> TurnResult:
+    """Say that a turn's time is up; the record tells what it was waiting for."""
+    ceilings = [at_most] if at_most is not None else []
+    if turn.deadline_at is not None:
+        ceilings.append((turn.deadline_at - turn.opened_at).total_seconds())
+    seconds = min(ceilings, default=0)
+    return TurnResult(
+        outcome="failed",
+        text=f"I stopped: this took longer than {_seconds(seconds)}.",
+        reason="timeout",
+        error=f"timed out after {seconds:g} s" + (f", {doing}" if doing else ""),
+    )
+
+
+def interrupted(turn: Turn) -> TurnResult:
+    return TurnResult(
+        outcome="failed",
+        text="I was interrupted several times while working on this, and stopped.",
+        reason="interrupted",
+        error=f"interrupted: {turn.attempts - 1} workers died at this turn without a new step",
+    )
+
+
+def cancelled(turn: Turn) -> TurnResult:
+    reason = turn.cancel_reason or "asked"
+    text = "Stopped: the automation was removed." if reason == "removed" else "Stopped."
+    return TurnResult(outcome="cancelled", text=text, reason=reason)
+
+
+def _seconds(seconds: float) -> str:
+    if seconds >= 120 and seconds % 60 == 0:
+        return f"{seconds / 60:g} minutes"
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"

@@ -1,0 +1,104 @@
+"""Tools answered in this process: one call, one transaction, as the caller who was let in."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from mcp_types import CallToolResult, Tool
+
+from homing.mcp.results import NOT_READY, failed, refused, shown, text_result
+from homing.mcp.tool_list import OPERATION, SCHEDULE, SendAndWait, ask_of, offered
+from homing.model.bounds import check_bounds, nearest
+from homing.model.errors import NotFound, NotReady, Refused
+from homing.model.people import Caller
+from homing.operations.context import Context, Instance
+from homing.operations.registry import Operation
+from homing.operations.shapes.base import Answer, clean_text, cleaned, read
+from homing.operations.shapes.session_asks import SentShape, SessionRef
+from homing.store import Store, Tx
+from homing.tools.schedule_task import schedule_task
+
+log = structlog.get_logger(__name__)
+
+Closed = Callable[[Caller, str, float], Awaitable[Answer | None]]
+"""Wait until the turn that took an inbound closes, at most so many seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalBackend:
+    """The operations of this process."""
+
+    store: Store
+    instance: Instance
+    caller: Caller
+    every: bool
+    closed: Closed | None = None
+    """None where no engine runs: then nobody waits for an answer that cannot come."""
+
+    async def tools(self) -> list[Tool]:
+        return list(offered(every=self.every))
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+        """Do what a tool is asked; whatever goes wrong becomes a result that says what to do."""
+        try:
+            return await self._call(clean_text(name), _clean(arguments))
+        except Refused as refusal:
+            return refused(refusal)
+        except NotReady as error:
+            log.warning("not ready", action="not_ready", tool=name, reason=str(error))
+            return failed("not_ready", NOT_READY)
+        except Exception:
+            log.exception("a bug", action="tool_broke", tool=name)
+            return failed("internal", "This is our fault, not yours. The log of this Homing says more.")
+
+    async def _call(self, name: str, given: dict[str, Any]) -> CallToolResult:
+        known = [tool.name for tool in await self.tools()]
+        if name not in known:
+            raise _unknown(name, known)
+        if name == SCHEDULE:
+            return text_result(await self.store.write(lambda tx: self._schedule(tx, given)))
+        answer = await self._operate(OPERATION[name], given)
+        return shown(answer.model_dump_json(), answer.plain())
+
+    async def _operate(self, operation: Operation, given: dict[str, Any]) -> Answer:
+        ask = read(ask_of(operation), given)
+
+        def work(tx: Tx) -> Any:
+            return operation.function(self._context(tx), ask)
+
+        if operation.reads:
+            return await self.store.read_for(self.caller.user_id, work, operation.finish)
+        answer = await self.store.write(work)
+        if self.closed is None or not isinstance(ask, SendAndWait) or ask.wait is None:
+            return answer
+        assert isinstance(answer, SentShape)
+        return await self.closed(self.caller, answer.inbound_id, ask.wait) or answer
+
+    def _schedule(self, tx: Tx, given: dict[str, Any]) -> str:
+        """The agent's own tool, for the session that the caller names."""
+        key = read(SessionRef, {name: given[name] for name in given if name == "session_key"}).session_key
+        ctx = self._context(tx)
+        try:
+            session = ctx.session(key)
+        except NotFound:
+            raise NotFound(f"There is no session {key}. Name one of yours; send_message makes a new one.") from None
+        return schedule_task(ctx, session, {name: given[name] for name in given if name != "session_key"}).text
+
+    def _context(self, tx: Tx) -> Context:
+        return Context(tx=tx, caller=self.caller, instance=self.instance)
+
+
+def _clean(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    check_bounds(arguments, "arguments")
+    return cleaned(dict(arguments))
+
+
+def _unknown(name: str, known: list[str]) -> NotFound:
+    if name in OPERATION:
+        return NotFound(
+            f"{name} is not offered here. `homing mcp --tools all`, or /mcp?tools=all, offers every operation."
+        )
+    near = nearest(name, known)
+    hint = f"Did you mean {near}?" if near else f"Available: {', '.join(known)}."
+    return NotFound(f"There is no tool {name:.100}. {hint}")

@@ -1,0 +1,82 @@
+"""The desk: one transaction, one caller. Every operation takes it first, and checks its rules here and nowhere else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from homing.model.errors import Forbidden, NotFound
+from homing.model.people import Caller
+from homing.model.sessions import UNIFIED, Session, unified_key
+from homing.settings import Settings
+from homing.store import LookAgain, Tx, people, sessions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """What this Homing is: the same for everybody who asks."""
+
+    version: str
+    model: str
+    model_offline: bool
+    model_why: str
+    settings: Settings
+    why_unusable: Callable[[str], str | None] = lambda name: None
+    """Says why a model of that name cannot be asked from here; None when it can."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One open transaction and the one who asks in it."""
+
+    tx: Tx
+    caller: Caller
+    instance: Instance
+
+    @property
+    def settings(self) -> Settings:
+        return self.instance.settings
+
+    @property
+    def now(self) -> datetime:
+        return self.tx.now()
+
+    def session(self, key: str) -> Session:
+        """Find the caller's own session, or say that there is none. A shared lane is nobody's conversation."""
+        session = sessions.find(self.tx, key, user_id=self.caller.user_id)
+        if session is None or key.startswith(UNIFIED):
+            raise NotFound(f"There is no session {key}. List yours with list_sessions.")
+        return session
+
+    def again(self, session: Session) -> Session:
+        """Read a session once more now that it is locked: it may be gone, or its key may have begun anew."""
+        now = self.session(session.key)
+        if now.id != session.id:
+            raise LookAgain
+        return now
+
+    def zone(self, session: Session | None = None) -> str:
+        """Rule 8: the session's zone, else the user's, else the setting's."""
+        if session is not None and session.timezone:
+            return session.timezone
+        user = people.get_user(self.tx, session.user_id if session is not None else self.caller.user_id)
+        return (user.timezone if user else None) or self.settings.timezone
+
+    def admin(self) -> None:
+        if not self.caller.admin:
+            raise Forbidden("Only an admin may do this.")
+
+
+def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
+    """Rule 29: a session is its own lane; with a unified session, all chats of a user share one."""
+    if not unified or session.parent_id is not None:
+        return session.id
+    return unified_lanes(tx, {session.user_id: session.agent_id})[session.user_id]
+
+
+def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
+    """Name the shared lane of each user (user id to agent id), made if missing. Ask before locking any session."""
+    wanted = [
+        {"key": unified_key(user_id), "user_id": user_id, "agent_id": agents[user_id]} for user_id in sorted(agents)
+    ]
+    ids = sessions.make_missing(tx, wanted)
+    return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}
