@@ -30,7 +30,7 @@ export function Frame({ children }: { children: ReactNode }) {
       <aside className="hidden w-[17rem] flex-none flex-col border-r md:flex" aria-label="Places and conversations">
         <div className="flex items-center gap-2.5 px-5 pt-5 pb-4">
           <Logo />
-          <span className="text-[1.05rem] font-semibold tracking-tight">Homing</span>
+          <span className="text-large font-semibold tracking-tight">Homing</span>
         </div>
         <nav aria-label="Main" className="px-2.5">
           <Places side />
@@ -71,7 +71,7 @@ function Places({ side = false }: { side?: boolean }) {
     const count = attention[to] ?? 0;
     const look = side
       ? `flex items-center gap-3 rounded-md px-2.5 py-1.5 ${here ? "bg-hover font-semibold" : "text-mute hover:bg-tint hover:text-ink"}`
-      : `relative flex min-w-0 flex-1 flex-col items-center gap-0.5 py-1.5 text-[0.73rem] ${here ? "font-semibold text-ink" : "text-mute"}`;
+      : `relative flex min-w-0 flex-1 flex-col items-center gap-0.5 py-1.5 text-fine ${here ? "font-semibold text-ink" : "text-mute"}`;
     return (
       <Link key={to} to={to} className={look} aria-current={here ? "page" : undefined}>
         <Icon name={icon} size={side ? 18 : 20} />
@@ -85,7 +85,7 @@ function Places({ side = false }: { side?: boolean }) {
 function Count({ count, side, of }: { count: number; side: boolean; of: string }) {
   const place = side ? "ml-auto" : "absolute top-0.5 left-1/2 ml-2";
   return (
-    <span className={`rounded-full bg-bad px-1.5 text-[0.73rem] leading-[1.15rem] font-semibold text-paper ${place}`}>
+    <span className={`rounded-full bg-bad px-1.5 text-fine leading-[1.15rem] font-semibold text-paper ${place}`}>
       {count > 99 ? "99+" : count}
       <span className="sr-only">{of === "Deliveries" ? " undelivered" : " need you"}</span>
     </span>
@@ -94,7 +94,7 @@ function Count({ count, side, of }: { count: number; side: boolean; of: string }
 
 function Foot() {
   return (
-    <div className="flex items-center justify-between border-t py-1.5 pr-2 pl-5 text-[0.83rem] text-mute">
+    <div className="flex items-center justify-between border-t py-1.5 pr-2 pl-5 text-fine text-mute">
       <ServerClock />
       <button type="button" className="icon-button" aria-label="Keyboard shortcuts" onClick={() => showShortcuts(true)}>
         <Icon name="keyboard" />
@@ -129,10 +129,7 @@ function ConnectionBar() {
   if (since.connection !== connection) setSince({ connection, at: performance.now() });
   if (connection === "live" || performance.now() - since.at < 1200) return null;
   return (
-    <div
-      role="status"
-      className="flex items-center justify-center gap-2 bg-wait-tint px-4 py-1 text-[0.87rem] text-wait"
-    >
+    <div role="status" className="flex items-center justify-center gap-2 bg-wait-tint px-4 py-1 text-small text-wait">
       <svg viewBox="0 0 12 12" width="11" height="11" aria-hidden="true">
         <circle
           className="turning"
@@ -162,7 +159,7 @@ function Shortcuts() {
           <div key={keys} className="flex items-center gap-4 py-1.5">
             <dt className="w-28 flex-none">
               {keys.split(" ").map((key) => (
-                <kbd key={key} className="mr-1 rounded border px-1.5 py-0.5 font-mono text-[0.83rem]">
+                <kbd key={key} className="mr-1 rounded border px-1.5 py-0.5 font-mono text-fine">
                   {key}
                 </kbd>
               ))}

@@ -80,7 +80,7 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
         machine where Homing runs: it gives a fresh link that signs you in. Or enter a token.
       </p>
       <label className="mt-2 flex flex-col gap-1">
-        <span className="text-[0.87rem] font-semibold">Token</span>
+        <span className="text-small font-semibold">Token</span>
         <input
           className="field font-mono"
           type="password"
@@ -95,7 +95,7 @@ function TokenForm({ refused, setRefused }: { refused: string | null; setRefused
         />
       </label>
       {refused && (
-        <p id="refused" role="alert" className="text-[0.93rem] text-bad">
+        <p id="refused" role="alert" className="text-small text-bad">
           <ServerText text={refused} />
         </p>
       )}

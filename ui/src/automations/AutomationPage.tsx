@@ -39,7 +39,7 @@ function Whole({ job }: { job: Job }) {
   const zone = job.schedule.tz ?? "UTC";
   return (
     <div className="page">
-      <Link to="/automations" className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink">
+      <Link to="/automations" className="mb-3 inline-flex items-center gap-1 text-small text-mute hover:text-ink">
         <Icon name="back" size={14} /> Automations
       </Link>
       <Head job={job} />
@@ -238,10 +238,10 @@ function What({ job }: { job: Job }) {
         {job.quiet && <Fact name="Quiet">says nothing when there is no news</Fact>}
         {job.delete_after_run && <Fact name="Afterwards">it is deleted once it ran well</Fact>}
       </Facts>
-      <details className="mt-2 text-[0.93rem]">
+      <details className="mt-2 text-small">
         <summary className="text-mute hover:text-ink">As stored</summary>
         <pre
-          className="mt-2 overflow-x-auto rounded-md border bg-tint p-3 font-mono text-[0.83rem]"
+          className="mt-2 overflow-x-auto rounded-md border bg-tint p-3 font-mono text-fine"
           tabIndex={0}
           aria-label="Payload as stored"
         >

@@ -66,7 +66,7 @@ export default function AutomationsPage() {
         {sessionKey && (
           <button
             type="button"
-            className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-[0.87rem]"
+            className="flex items-center gap-1.5 rounded-full border px-2.5 py-0.5 text-small"
             onClick={() => setSearch({ session: null })}
           >
             <SessionName of={sessionKey} />
@@ -74,7 +74,7 @@ export default function AutomationsPage() {
             <span className="sr-only">Show those of all conversations</span>
           </button>
         )}
-        <label className="flex flex-none items-center gap-1.5 text-[0.87rem] text-mute">
+        <label className="flex flex-none items-center gap-1.5 text-small text-mute">
           <span className="hidden sm:inline">Sort by</span>
           <select
             aria-label="Sort by"
@@ -147,9 +147,9 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
           </Link>
           <SessionChip sessionKey={job.session_key} />
         </p>
-        <p className="text-[0.9rem] text-mute">{job.words}</p>
+        <p className="text-small text-mute">{job.words}</p>
         {job.status === "attention" && (
-          <p className="text-[0.9rem] text-bad">
+          <p className="text-small text-bad">
             <ServerText text={attentionOf(job)} />
           </p>
         )}
@@ -159,12 +159,12 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
       >
         <RunStrip runs={job.recent ?? []} zone={zone} room={roomy ? 30 : 20} />
       </div>
-      <div className="col-start-2 row-start-3 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
-        <span className="w-10 flex-none text-[0.83rem] text-mute lg:hidden">Next</span>
+      <div className="col-start-2 row-start-3 flex items-baseline text-small lg:col-start-auto lg:row-start-auto lg:block">
+        <span className="w-10 flex-none text-fine text-mute lg:hidden">Next</span>
         <NextRun job={job} zone={zone} />
       </div>
-      <div className="col-start-2 row-start-4 flex items-baseline text-[0.93rem] lg:col-start-auto lg:row-start-auto lg:block">
-        <span className="w-10 flex-none text-[0.83rem] text-mute lg:hidden">Last</span>
+      <div className="col-start-2 row-start-4 flex items-baseline text-small lg:col-start-auto lg:row-start-auto lg:block">
+        <span className="w-10 flex-none text-fine text-mute lg:hidden">Last</span>
         <LastRun job={job} zone={zone} />
       </div>
       <div className="col-start-3 row-start-1 flex min-w-[4.3rem] justify-end lg:col-start-auto lg:row-start-auto">
@@ -180,7 +180,7 @@ function SessionChip({ sessionKey }: { sessionKey: string }) {
   return (
     <Link
       to={pathTo.chat(sessionKey)}
-      className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-[0.8rem] text-mute hover:text-ink"
+      className="max-w-[9rem] flex-none truncate rounded-full border px-2 text-fine text-mute hover:text-ink"
       aria-label={`Conversation ${name}`}
     >
       {name}
@@ -224,7 +224,7 @@ function LastRun({ job, zone }: { job: Job; zone: string }) {
   return (
     <span className="flex flex-wrap gap-x-2 lg:flex-col">
       <Relative at={at} zone={zone} />
-      <span className={`text-[0.87rem] ${status === "error" ? "text-bad" : "text-mute"}`}>
+      <span className={`text-small ${status === "error" ? "text-bad" : "text-mute"}`}>
         {id ? (
           <Link to={pathTo.run(id)} className="hover:underline">
             {word}

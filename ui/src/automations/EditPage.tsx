@@ -154,7 +154,7 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
     <form ref={form} className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
       <Link
         to={job && edit ? pathTo.job(job.id) : "/automations"}
-        className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink"
+        className="mb-3 inline-flex items-center gap-1 text-small text-mute hover:text-ink"
       >
         <Icon name="back" size={14} /> {job && edit ? job.name : "Automations"}
       </Link>

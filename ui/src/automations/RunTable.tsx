@@ -18,7 +18,7 @@ export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
   if (runs.length === 0) return <p className="border-t py-4 text-mute">It has not run yet.</p>;
   return (
     <>
-      <p aria-hidden="true" className={`hidden border-b pb-1 text-[0.83rem] text-mute sm:grid ${COLUMNS}`}>
+      <p aria-hidden="true" className={`hidden border-b pb-1 text-fine text-mute sm:grid ${COLUMNS}`}>
         <span className="w-3" />
         <span>Due</span>
         <span>Outcome</span>
@@ -66,7 +66,7 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
         <span className="hidden text-right text-mute sm:block">{late}</span>
         <span className="hidden text-right text-mute sm:block">{took}</span>
         {(late || took) && (
-          <span className="col-start-2 text-[0.87rem] text-mute sm:hidden">
+          <span className="col-start-2 text-small text-mute sm:hidden">
             {[late, took && `took ${took}`].filter(Boolean).join(", ")}
           </span>
         )}

@@ -182,7 +182,7 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
       )}
       {turn && (
         <details>
-          <summary className="text-[0.93rem] text-mute hover:text-ink">More</summary>
+          <summary className="text-small text-mute hover:text-ink">More</summary>
           <div className="mt-3 flex flex-col gap-4">
             <Labelled label="It reads">
               {(props) => (
@@ -231,12 +231,12 @@ function Labelled({ label, hint, error = null, narrow = false, children }: Label
   const says = error ?? hint;
   return (
     <div className={`flex flex-col gap-1 ${narrow ? "max-w-[16rem]" : ""}`}>
-      <label htmlFor={id} className="text-[0.87rem] font-semibold">
+      <label htmlFor={id} className="text-small font-semibold">
         {label}
       </label>
       {children({ id, "aria-invalid": error !== null, "aria-describedby": says ? `${id}-says` : undefined })}
       {says && (
-        <p id={`${id}-says`} className={`text-[0.87rem] ${error ? "text-bad" : "text-mute"}`}>
+        <p id={`${id}-says`} className={`text-small ${error ? "text-bad" : "text-mute"}`}>
           {says}
         </p>
       )}
@@ -269,7 +269,7 @@ type ChoicesProps<T extends string> = {
 function Choices<T extends string>({ legend, name, value, options, onChange }: ChoicesProps<T>) {
   return (
     <fieldset>
-      <legend className="pb-1.5 text-[0.87rem] font-semibold">{legend}</legend>
+      <legend className="pb-1.5 text-small font-semibold">{legend}</legend>
       <div className="flex flex-col gap-2">
         {options.map(([option, label, explains]) => (
           <label key={option} className="flex items-start gap-2.5">
@@ -282,7 +282,7 @@ function Choices<T extends string>({ legend, name, value, options, onChange }: C
             />
             <span>
               {label}
-              <span className="block text-[0.87rem] text-mute">{explains}</span>
+              <span className="block text-small text-mute">{explains}</span>
             </span>
           </label>
         ))}

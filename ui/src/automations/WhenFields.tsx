@@ -48,9 +48,9 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
   return (
     <>
       <label className="flex flex-col gap-1">
-        <span className="text-[0.87rem] font-semibold">When</span>
+        <span className="text-small font-semibold">When</span>
         <input
-          className="field !text-[1.05rem]"
+          className="field !text-large"
           placeholder="“tomorrow at 9:30”, “every 2 hours”"
           value={when.text}
           autoComplete="off"
@@ -62,7 +62,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
           }
         />
       </label>
-      <div id="when-says" aria-live="polite" className="mt-1 min-h-[1.4rem] text-[0.93rem]">
+      <div id="when-says" aria-live="polite" className="mt-1 min-h-[1.4rem] text-small">
         {wrongWords ? (
           <span className="text-bad">{wrongWords}</span>
         ) : preview ? (
@@ -91,7 +91,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
         </Tabs.List>
         <div className="py-4">
           <Tabs.Content value="at" className="flex flex-wrap items-start gap-3">
-            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+            <label className="flex flex-col gap-1 text-small text-mute">
               Date
               <input
                 type="date"
@@ -103,7 +103,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
             <ClockField label="Time" value={when.clock} onChange={(clock) => byHand({ clock })} />
           </Tabs.Content>
           <Tabs.Content value="every" className="flex flex-wrap items-end gap-3">
-            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+            <label className="flex flex-col gap-1 text-small text-mute">
               Every
               <input
                 type="number"
@@ -130,7 +130,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
             <ClockField label="at" value={when.dayClock} onChange={(dayClock) => byHand({ dayClock })} />
           </Tabs.Content>
           <Tabs.Content value="cron">
-            <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+            <label className="flex flex-col gap-1 text-small text-mute">
               Expression: minute, hour, day, month, weekday; six fields begin with seconds
               <input
                 className="field font-mono text-ink"
@@ -143,7 +143,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
               />
             </label>
           </Tabs.Content>
-          <div id="tab-says" aria-live="polite" className="text-[0.93rem] text-bad">
+          <div id="tab-says" aria-live="polite" className="text-small text-bad">
             {wrongTab && <p className="pt-2">{wrongTab}</p>}
           </div>
         </div>
@@ -165,7 +165,7 @@ function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number
   const toggle = (day: number) => onChange(days.includes(day) ? days.filter((other) => other !== day) : [...days, day]);
   return (
     <fieldset>
-      <legend className="pb-1 text-[0.87rem] text-mute">On</legend>
+      <legend className="pb-1 text-small text-mute">On</legend>
       <div className="flex flex-wrap gap-1">
         {dayNames.map((name, index) => {
           const on = days.includes(index + 1);
@@ -174,7 +174,7 @@ function DayPicker({ days, onChange }: { days: number[]; onChange: (days: number
               key={name}
               type="button"
               aria-pressed={on}
-              className={`h-9 w-11 rounded-md border text-[0.9rem] ${on ? "border-ink bg-ink text-paper" : "hover:bg-hover"}`}
+              className={`h-9 w-11 rounded-md border text-small ${on ? "border-ink bg-ink text-paper" : "hover:bg-hover"}`}
               onClick={() => toggle(index + 1)}
             >
               {name}
@@ -197,14 +197,14 @@ function NextTable({ preview, busy }: { preview: Preview | undefined; busy: bool
   return (
     <div className="mt-4" aria-live="polite" aria-busy={busy}>
       {preview?.warnings.map((warning) => (
-        <p key={warning} className="mb-2 flex items-start gap-2 text-[0.93rem] text-wait">
+        <p key={warning} className="mb-2 flex items-start gap-2 text-small text-wait">
           <Icon name="note" size={15} className="mt-1 flex-none" /> {warning}
         </p>
       ))}
-      <table className="w-full border-collapse text-[0.93rem]">
+      <table className="w-full border-collapse text-small">
         <caption className="sr-only">The next five times</caption>
         <thead>
-          <tr className="border-b text-left text-[0.83rem] text-mute">
+          <tr className="border-b text-left text-fine text-mute">
             <th scope="col" className="py-1 pr-3 font-normal">
               Next, in {preview?.timezone ?? "the zone"}
             </th>

@@ -28,7 +28,7 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
         </p>
       )}
       {data && data.runs.length > 0 && (
-        <ul className="mt-2 max-w-[44rem] space-y-1 text-[0.93rem]">
+        <ul className="mt-2 max-w-[44rem] space-y-1 text-small">
           {data.runs.map((run) => (
             <li key={run.id} className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-2.5">
               <Glyph shape={shapeOfRun(run.state)} size={11} />
@@ -41,10 +41,10 @@ export function Why({ jobId, zone }: { jobId: string; zone: string }) {
         </ul>
       )}
       <fieldset className="mt-3 flex flex-wrap items-start gap-x-3 gap-y-1">
-        <legend className="mb-1 text-[0.93rem]">
+        <legend className="mb-1 text-small">
           Ask about another time <Zone name={zone} />
         </legend>
-        <label className="flex flex-col gap-1 text-[0.87rem] text-mute">
+        <label className="flex flex-col gap-1 text-small text-mute">
           Date
           <input
             type="date"

@@ -21,7 +21,7 @@ export function AutomationsPanel({ jobs, sessionKey, more }: { jobs: Job[]; sess
         ))}
       </ul>
       {more && (
-        <Link to={`/automations?session=${encodeURIComponent(sessionKey)}`} className="link mt-2 block text-[0.93rem]">
+        <Link to={`/automations?session=${encodeURIComponent(sessionKey)}`} className="link mt-2 block text-small">
           Show all of this conversation
         </Link>
       )}
@@ -43,8 +43,8 @@ function PanelRow({ job }: { job: Job }) {
         <Link to={pathTo.job(job.id)} className="block truncate font-semibold hover:underline">
           {job.name}
         </Link>
-        <p className="text-[0.87rem] text-mute">{job.words}</p>
-        <p className="text-[0.87rem]">
+        <p className="text-small text-mute">{job.words}</p>
+        <p className="text-small">
           {active ? (
             <Link to={pathTo.run(active)} className="link">
               {job.state.running_at ? "Running now" : "Waiting for its turn"}

@@ -30,7 +30,7 @@ export function ChatHead({ session }: { session: Session | undefined }) {
         <Icon name="list" />
       </button>
       <div className="flex min-w-0 flex-1 items-baseline gap-2.5">
-        <h1 className="!text-[1.05rem] truncate">{session ? titleOf(session) : "New conversation"}</h1>
+        <h1 className="!text-large truncate">{session ? titleOf(session) : "New conversation"}</h1>
         {session && (
           <span className="hidden sm:inline">
             <Zone name={session.timezone} />
@@ -68,7 +68,7 @@ export function OfflineBadge() {
     <>
       <button
         type="button"
-        className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-[0.83rem] text-wait"
+        className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-fine text-wait"
         onClick={() => setOpen(true)}
       >
         Offline mode: not an AI
@@ -109,7 +109,7 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
     <Sheet title="Name and time zone" onClose={onClose}>
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <label className="flex flex-col gap-1">
-          <span className="text-[0.87rem] font-semibold">Name</span>
+          <span className="text-small font-semibold">Name</span>
           <input
             className="field"
             data-first

@@ -60,7 +60,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
   return (
     <div className="pt-1.5 pb-3">
       {turn && (
-        <div className="flex min-h-7 flex-wrap items-center gap-x-3 pb-1 text-[0.87rem] text-mute">
+        <div className="flex min-h-7 flex-wrap items-center gap-x-3 pb-1 text-small text-mute">
           {choice ? (
             <>
               <span id="will">
@@ -84,7 +84,7 @@ export function Composer({ session, draftKey, onSend, onPanel, panelOpen }: Comp
         </div>
       )}
       {tooLong > 0 && (
-        <p id="too-long" role="alert" className="pb-1 text-[0.87rem] text-bad">
+        <p id="too-long" role="alert" className="pb-1 text-small text-bad">
           {plural(tooLong, "character")} too long: a message has at most {LONGEST.toLocaleString("en")}. Shorten it, or
           send it in parts.
         </p>

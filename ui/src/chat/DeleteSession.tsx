@@ -61,7 +61,7 @@ export function DeleteSession({ session, onClose }: { session: Session; onClose:
           <li key={job.id} className="flex items-center gap-2.5 py-2">
             <Glyph shape={job.enabled ? "ok" : "disabled"} label={job.enabled ? "Active" : "Paused"} />
             <span className="min-w-0 truncate">{job.name}</span>
-            <span className="ml-auto text-[0.87rem] text-mute">{job.enabled ? "active" : "paused"}</span>
+            <span className="ml-auto text-small text-mute">{job.enabled ? "active" : "paused"}</span>
           </li>
         ))}
       </ul>

@@ -47,19 +47,19 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
         <Link to={pathTo.job(job.id)} className="min-w-0 font-semibold [overflow-wrap:anywhere] hover:underline">
           {job.name}
         </Link>
-        <span className="ml-auto flex-none text-[0.83rem] text-mute">{changeWord[change]}</span>
+        <span className="ml-auto flex-none text-fine text-mute">{changeWord[change]}</span>
       </div>
       <div className="px-4 pt-1 pb-3">
         <p>{job.words}</p>
         <NextTimes job={job} zone={zone} />
-        <details className="mt-2 text-[0.93rem]">
+        <details className="mt-2 text-small">
           <summary className="text-mute hover:text-ink">
             {job.payload.kind === "reminder" ? "Exact words" : "Exact prompt"}
           </summary>
           <p className="mt-1 whitespace-pre-wrap [overflow-wrap:anywhere]">{job.payload.message}</p>
         </details>
         {undoRevision === null && (
-          <p className="mt-2 text-[0.83rem] text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>
+          <p className="mt-2 text-fine text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>
         )}
       </div>
       <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1 max-xs:gap-0 max-xs:*:px-2">
@@ -142,7 +142,7 @@ export function JobLine({ job, change }: { job: Job; change: CardChange }) {
 
 function CardLine({ change, name, children }: { change: CardChange; name: string; children?: React.ReactNode }) {
   return (
-    <p className="mt-2 flex flex-wrap items-center gap-x-2 text-[0.93rem] text-mute">
+    <p className="mt-2 flex flex-wrap items-center gap-x-2 text-small text-mute">
       <Icon name="clock" size={15} />
       <span>
         {changeWord[change]}: {name}

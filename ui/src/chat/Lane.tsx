@@ -24,7 +24,7 @@ export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
   );
   if (session.state === "idle" && waiting.length === 0) return null;
   return (
-    <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-[0.9rem]">
+    <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-small">
       {session.turn && <RunningLine session={session} jobs={jobs} />}
       <ul>
         {waiting.slice(0, SHOWN).map((one) => (
@@ -86,7 +86,7 @@ function WaitingLine({ waiting, jobs, idle }: { waiting: Waiting; jobs: Job[]; i
     <li className="flex min-h-7 items-center gap-2.5">
       <Glyph shape="waiting" label="Waiting" />
       <span className="min-w-0 truncate">{name}</span>
-      <span className="ml-auto flex-none text-[0.87rem] text-mute">
+      <span className="ml-auto flex-none text-small text-mute">
         {waiting.source === "person"
           ? "next in line"
           : idle && waiting.waiting_for === "session"

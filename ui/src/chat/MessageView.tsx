@@ -92,19 +92,19 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
         ) : (
           <span className="font-semibold">{name ?? "Scheduled"}</span>
         )}
-        <span className="text-[0.87rem] text-mute">
+        <span className="text-small text-mute">
           {due?.manual ? "run now" : due?.at ? `due ${clockWithSeconds(due.at, zone)}` : "scheduled"}
           {", began "}
           {clockWithSeconds(began, zone)} <Zone name={zone} short />
           {due?.at && !due.manual ? `, ${latenessOf(began - due.at)}` : ""}
         </span>
         {runId && (
-          <Link to={pathTo.run(runId)} className="link text-[0.87rem]">
+          <Link to={pathTo.run(runId)} className="link text-small">
             Run
           </Link>
         )}
       </p>
-      <p className="mt-0.5 line-clamp-3 text-[0.93rem] whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">
+      <p className="mt-0.5 line-clamp-3 text-small whitespace-pre-wrap text-mute [overflow-wrap:anywhere]">
         {askedOf(message)}
       </p>
     </div>
@@ -125,7 +125,7 @@ function Unfinished({ message }: { message: Message }) {
 function Chip({ icon, message, word }: { icon: IconName; message: Message; word: string }) {
   const { cron_job_name: name, cron_run_id: runId } = message.meta;
   return (
-    <p className="mb-1 flex flex-wrap items-center gap-x-2 text-[0.87rem] text-mute">
+    <p className="mb-1 flex flex-wrap items-center gap-x-2 text-small text-mute">
       <Icon name={icon} size={15} className="text-accent" />
       <span>
         {word}
@@ -162,7 +162,7 @@ function Clamped({ children }: { children: ReactNode }) {
         {children}
       </div>
       {long && (
-        <button type="button" className="link mt-1 text-[0.87rem]" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button type="button" className="link mt-1 text-small" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Show less" : "Show all"}
         </button>
       )}
@@ -174,7 +174,7 @@ function Clamped({ children }: { children: ReactNode }) {
 function HookBody({ message }: { message: Message }) {
   return (
     <div className="border-l-2 border-edge pl-3">
-      <p className="mb-1 flex flex-wrap items-center gap-x-2 text-[0.87rem] text-mute">
+      <p className="mb-1 flex flex-wrap items-center gap-x-2 text-small text-mute">
         <Icon name="tool" size={15} />
         <span>From the hook {message.meta.hook_name ? `“${message.meta.hook_name}”` : message.meta.hook_id}</span>
       </p>
@@ -193,7 +193,7 @@ function NoteBody({ message }: { message: Message }) {
         <span className="sr-only">Note: </span>
         <Markdown text={message.text} />
         {message.meta.cron_run_id && (
-          <Link to={pathTo.run(message.meta.cron_run_id)} className="link text-[0.87rem]">
+          <Link to={pathTo.run(message.meta.cron_run_id)} className="link text-small">
             Run
           </Link>
         )}
@@ -209,7 +209,7 @@ export function QuietLine({ messages, zone }: { messages: Message[]; zone: strin
   if (!last) return null;
   return (
     <Line at={last.created_at} zone={zone} seq={last.seq}>
-      <div className="text-[0.93rem] text-mute">
+      <div className="text-small text-mute">
         <button
           type="button"
           className="flex items-center gap-2 text-left hover:text-ink"
@@ -253,7 +253,7 @@ export function Line({ at, zone, seq, marked = false, children }: LineProps) {
     >
       {instant !== null && at ? (
         <Tooltip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
-          <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-[0.83rem] text-mute">
+          <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-fine text-mute">
             {clockOf(instant, zone)}
           </time>
         </Tooltip>
@@ -283,7 +283,7 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
   const dead = delivery.state === "dead";
   return (
     <p
-      className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-[0.87rem] ${dead ? "text-bad" : "text-wait"}`}
+      className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-small ${dead ? "text-bad" : "text-wait"}`}
       role={dead ? "alert" : undefined}
     >
       <Glyph shape={dead ? "error" : "waiting"} size={10} />

@@ -41,7 +41,7 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
       <div data-scrolls className="min-h-0 flex-1 overflow-y-auto px-2.5 pb-3">
         {list.isPending && <Waiting />}
         {list.isError && sessions.length === 0 && (
-          <p className="px-2.5 py-3 text-[0.87rem] text-mute">
+          <p className="px-2.5 py-3 text-small text-mute">
             <ServerText text={sentenceOf(list.error)} />{" "}
             <button type="button" className="link" onClick={() => void list.refetch()}>
               Try again
@@ -49,7 +49,7 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
           </p>
         )}
         {list.isSuccess && sessions.length === 0 && (
-          <p className="px-2.5 py-3 text-[0.87rem] text-mute">
+          <p className="px-2.5 py-3 text-small text-mute">
             {asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}
           </p>
         )}
@@ -82,7 +82,7 @@ function SessionRow({ session, onChoose }: { session: Session; onChoose?: () => 
           {session.state === "running" && <Glyph shape="running" size={10} label="Running" />}
           {total > 0 && (
             <span
-              className="ml-auto flex flex-none items-center gap-1 text-[0.8rem] text-mute"
+              className="ml-auto flex flex-none items-center gap-1 text-fine text-mute"
               title={`${plural(total, "automation")}, ${enabled} active`}
             >
               <Icon name="clock" size={13} />
@@ -92,7 +92,7 @@ function SessionRow({ session, onChoose }: { session: Session; onChoose?: () => 
           )}
         </span>
         {session.last_message && (
-          <span className="block truncate text-[0.87rem] text-mute">{oneLine(askedOf(session.last_message))}</span>
+          <span className="block truncate text-small text-mute">{oneLine(askedOf(session.last_message))}</span>
         )}
       </Link>
     </li>

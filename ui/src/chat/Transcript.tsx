@@ -94,7 +94,7 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
 
 function Beyond({ which, busy, load }: { which: "earlier" | "later"; busy: boolean; load: () => void }) {
   return (
-    <p className="py-3 text-center text-[0.87rem] text-mute">
+    <p className="py-3 text-center text-small text-mute">
       <button type="button" className="link" onClick={load} disabled={busy}>
         {busy ? `Loading ${which} messages` : `Show ${which} messages`}
       </button>
@@ -137,7 +137,7 @@ const EntryView = memo(function EntryView({ entry, zone, cardOf, at }: EntryProp
   switch (entry.kind) {
     case "day":
       return (
-        <p className="mt-4 mb-1 flex items-baseline gap-2 border-b pb-1 text-[0.87rem] first:mt-0">
+        <p className="mt-4 mb-1 flex items-baseline gap-2 border-b pb-1 text-small first:mt-0">
           <span className="font-semibold">{longDayOf(entry.at, zone)}</span>
           <Zone name={zone} />
         </p>
@@ -180,7 +180,7 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
     <Line at={null} zone={zone}>
       <PersonBody text={one.text} faded />
       {one.state === "unreachable" || one.state === "refused" ? (
-        <p role="alert" className="mt-1 flex flex-wrap gap-x-2 text-[0.87rem] text-bad">
+        <p role="alert" className="mt-1 flex flex-wrap gap-x-2 text-small text-bad">
           <NotSent one={one} />
           {one.state === "refused" && (
             <button type="button" className="link" onClick={() => void postAgain(sessionKey, one)}>
@@ -192,7 +192,7 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
           </button>
         </p>
       ) : (
-        word && <p className="mt-1 text-[0.83rem] text-mute">{word}</p>
+        word && <p className="mt-1 text-fine text-mute">{word}</p>
       )}
     </Line>
   );

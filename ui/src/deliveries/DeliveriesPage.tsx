@@ -97,9 +97,9 @@ function Row({ delivery }: { delivery: Delivery }) {
           >
             <SessionName of={delivery.session_key} />
           </Link>
-          <span className="text-[0.9rem] text-mute [overflow-wrap:anywhere]">to {delivery.address}</span>
+          <span className="text-small text-mute [overflow-wrap:anywhere]">to {delivery.address}</span>
         </p>
-        <p className="text-[0.9rem] text-mute">
+        <p className="text-small text-mute">
           {state === "sent" && delivery.sent_at ? (
             <>
               delivered <Stamp at={delivery.sent_at} zone={zone} seconds />
@@ -119,7 +119,7 @@ function Row({ delivery }: { delivery: Delivery }) {
           )}
         </p>
         {delivery.error && (
-          <p className="text-[0.9rem] text-bad [overflow-wrap:anywhere]">
+          <p className="text-small text-bad [overflow-wrap:anywhere]">
             <ServerText text={delivery.error} />
           </p>
         )}

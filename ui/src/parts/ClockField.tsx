@@ -20,7 +20,7 @@ export function ClockField({ label, value, onChange }: ClockFieldProps) {
   const wrong = shown.trim() !== "" && readClock(shown) === null;
   return (
     <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-[0.87rem] text-mute">
+      <label htmlFor={id} className="text-small text-mute">
         {label}
       </label>
       <input
@@ -40,7 +40,7 @@ export function ClockField({ label, value, onChange }: ClockFieldProps) {
         onBlur={() => value !== "" && setText(value)}
       />
       {wrong && (
-        <p id={`${id}-says`} role="alert" className="text-[0.87rem] text-bad">
+        <p id={`${id}-says`} role="alert" className="text-small text-bad">
           No time of day: 07:30 or 18:05, say.
         </p>
       )}

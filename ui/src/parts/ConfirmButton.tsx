@@ -8,7 +8,7 @@ export function ConfirmButton({ label, text, question, onConfirm }: ConfirmButto
   return (
     <button
       type="button"
-      className={`link text-[0.9rem] ${asked ? "!text-bad" : ""}`}
+      className={`link text-small ${asked ? "!text-bad" : ""}`}
       aria-label={asked ? `${question} ${label}` : label}
       onBlur={() => setAsked(false)}
       onKeyDown={(event) => event.key === "Escape" && setAsked(false)}

@@ -20,7 +20,7 @@ export const RunStrip = memo(function RunStrip({ runs, zone, room = 30 }: RunStr
   const shown = runs.slice(0, room).reverse();
   const failed = shown.filter((run) => run.state === "error").length;
   const run = over ? shown[over.index] : undefined;
-  if (shown.length === 0) return <span className="text-[0.87rem] text-mute">No runs yet</span>;
+  if (shown.length === 0) return <span className="text-small text-mute">No runs yet</span>;
 
   function hover(event: MouseEvent) {
     const box = event.currentTarget.getBoundingClientRect();

@@ -50,7 +50,7 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
         </div>
       ) : (
         <div className="mb-3 flex items-start justify-between gap-4">
-          <p className="text-[1.1rem] font-semibold" role="heading" aria-level={1}>
+          <p className="text-large font-semibold" role="heading" aria-level={1}>
             {title}
           </p>
           <CloseButton onClose={onClose} />

@@ -19,7 +19,7 @@ export function ZoneField({ label, value, onChange, hint, error }: ZoneFieldProp
       : null);
   return (
     <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-[0.87rem] font-semibold">
+      <label htmlFor={id} className="text-small font-semibold">
         {label}
       </label>
       <input
@@ -38,7 +38,7 @@ export function ZoneField({ label, value, onChange, hint, error }: ZoneFieldProp
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <p id={`${id}-says`} className={`text-[0.87rem] ${wrong ? "text-bad" : "text-mute"}`}>
+      <p id={`${id}-says`} className={`text-small ${wrong ? "text-bad" : "text-mute"}`}>
         {wrong ?? hint}
       </p>
     </div>

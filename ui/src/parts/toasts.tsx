@@ -71,7 +71,7 @@ function OneToast({ toast: { id, text, warnings, bad, undo, link } }: { toast: S
 
   return (
     <div
-      className={`pointer-events-auto flex max-w-[26rem] items-center gap-3 rounded-lg py-1.5 pr-1.5 pl-4 text-[0.93rem] shadow-lg ${bad ? "bg-bad text-paper" : "bg-ink text-paper"}`}
+      className={`pointer-events-auto flex max-w-[26rem] items-center gap-3 rounded-lg py-1.5 pr-1.5 pl-4 text-small shadow-lg ${bad ? "bg-bad text-paper" : "bg-ink text-paper"}`}
       onMouseEnter={() => setHeld(true)}
       onMouseLeave={() => setHeld(false)}
       onFocus={() => setHeld(true)}

@@ -52,7 +52,7 @@ function Whole({ run }: { run: Run }) {
     <div className="page">
       <Link
         to={pathTo.job(run.job_id)}
-        className="mb-3 inline-flex items-center gap-1 text-[0.9rem] text-mute hover:text-ink"
+        className="mb-3 inline-flex items-center gap-1 text-small text-mute hover:text-ink"
       >
         <Icon name="back" size={14} /> {run.job_name}
       </Link>
@@ -102,7 +102,7 @@ function Whole({ run }: { run: Run }) {
               </li>
             ))}
           </ul>
-          <Link to="/deliveries" className="link mt-2 inline-block text-[0.93rem]">
+          <Link to="/deliveries" className="link mt-2 inline-block text-small">
             All deliveries
           </Link>
         </Part>
@@ -110,14 +110,14 @@ function Whole({ run }: { run: Run }) {
       {run.prompt && (
         <Part title="Prompt as rendered">
           <pre
-            className="max-h-[28rem] overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap"
+            className="max-h-[28rem] overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-fine whitespace-pre-wrap"
             tabIndex={0}
             aria-label="Prompt as rendered"
           >
             {run.prompt}
           </pre>
           {run.prompt_ref && (
-            <p className="mt-1 text-[0.83rem] text-mute [overflow-wrap:anywhere]">
+            <p className="mt-1 text-fine text-mute [overflow-wrap:anywhere]">
               {run.prompt_ref.id}, version {run.prompt_ref.version}, {run.prompt_ref.sha256.slice(0, 12)}
             </p>
           )}
@@ -157,10 +157,10 @@ function WentWrong({ error }: { error: string }) {
     <>
       <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{said}</p>
       {(lines.length > 1 || said !== last) && (
-        <details className="mt-2 text-[0.93rem]">
+        <details className="mt-2 text-small">
           <summary className="text-mute hover:text-ink">The whole story</summary>
           <pre
-            className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-[0.83rem] whitespace-pre-wrap"
+            className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-fine whitespace-pre-wrap"
             tabIndex={0}
             aria-label="Error"
           >
@@ -227,7 +227,7 @@ function Slice({ run, zone }: { run: Run; zone: string }) {
         />
       ))}
       <p className="py-2">
-        <Link to={pathTo.message(key, from)} className="link text-[0.93rem]">
+        <Link to={pathTo.message(key, from)} className="link text-small">
           {key === run.session_key ? "Show in the conversation" : "Show the session of this run"}
         </Link>
       </p>
@@ -287,11 +287,7 @@ function Record({ run, zone }: { run: Run; zone: string }) {
       </Fact>
       {run.variables && Object.keys(run.variables).length > 0 && (
         <Fact name="Variables">
-          <pre
-            className="overflow-x-auto font-mono text-[0.83rem] whitespace-pre-wrap"
-            tabIndex={0}
-            aria-label="Variables"
-          >
+          <pre className="overflow-x-auto font-mono text-fine whitespace-pre-wrap" tabIndex={0} aria-label="Variables">
             {JSON.stringify(run.variables, null, 2)}
           </pre>
         </Fact>

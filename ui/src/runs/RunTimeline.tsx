@@ -38,7 +38,7 @@ export function RunTimeline({ run, zone }: { run: Run; zone: string }) {
             </span>
             <div className="min-w-0 sm:mt-2 sm:pr-3">
               <p className="font-semibold">{name}</p>
-              <p className="text-[0.87rem] text-mute">{detail}</p>
+              <p className="text-small text-mute">{detail}</p>
             </div>
           </li>
         );

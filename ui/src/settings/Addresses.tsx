@@ -94,7 +94,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
           {address !== session.key && (
             <button
               type="button"
-              className="link text-[0.9rem]"
+              className="link text-small"
               aria-label={`Remove ${address} from ${titleOf(session)}`}
               onClick={() => void change(session.addresses.filter((other) => other !== address))}
             >
@@ -103,7 +103,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
           )}
           <button
             type="button"
-            className="link text-[0.9rem]"
+            className="link text-small"
             aria-label={`Send test to ${address}`}
             onClick={() => void test(address)}
           >
@@ -114,7 +114,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
       {offers.length > 0 && (
         <select
           aria-label={`Add an address to ${titleOf(session)}`}
-          className="mt-1 w-40 bg-transparent text-[0.9rem] text-mute"
+          className="mt-1 w-40 bg-transparent text-small text-mute"
           value=""
           onChange={(event) => event.target.value && void change([...session.addresses, event.target.value])}
         >
@@ -169,7 +169,7 @@ function Mail({ grants }: { grants: Grant[] }) {
   return (
     <section aria-label="E-mail addresses" className="mt-5">
       <p className="mb-1 font-semibold">E-mail</p>
-      <p className="text-[0.9rem] text-mute">
+      <p className="text-small text-mute">
         An address that is added here can be chosen for a conversation above. Only an admin can add one.
       </p>
       <ul>
@@ -186,7 +186,7 @@ function Mail({ grants }: { grants: Grant[] }) {
         ))}
       </ul>
       {missing.map((warning) => (
-        <p key={warning} role="status" className="mt-2 text-[0.9rem] text-wait">
+        <p key={warning} role="status" className="mt-2 text-small text-wait">
           {warning}
         </p>
       ))}
@@ -206,7 +206,7 @@ function Mail({ grants }: { grants: Grant[] }) {
         </button>
       </form>
       {refused && (
-        <p role="alert" className="mt-1 text-[0.9rem] text-bad">
+        <p role="alert" className="mt-1 text-small text-bad">
           {refused}
         </p>
       )}
@@ -277,7 +277,7 @@ function Webhooks({ hooks }: { hooks: Webhook[] }) {
         </button>
       </form>
       {refused && (
-        <p role="alert" className="mt-1 text-[0.9rem] text-bad">
+        <p role="alert" className="mt-1 text-small text-bad">
           {refused}
         </p>
       )}

@@ -81,20 +81,20 @@ function Row({
       <span className="min-w-[12rem] flex-1 [overflow-wrap:anywhere]">
         {text}
         {!confirmed && (
-          <span className="block text-[0.87rem] text-wait">
+          <span className="block text-small text-wait">
             {source ? `from ${source}, not confirmed` : "not confirmed"}
           </span>
         )}
       </span>
       <span className="flex items-baseline gap-x-3">
-        <Relative at={created_at} zone={zone} className="text-[0.87rem] text-mute" />
+        <Relative at={created_at} zone={zone} className="text-small text-mute" />
         {!confirmed && (
-          <button type="button" className="link text-[0.9rem]" aria-label={`Keep: ${text}`} onClick={keep}>
+          <button type="button" className="link text-small" aria-label={`Keep: ${text}`} onClick={keep}>
             Keep
           </button>
         )}
         {confirmed ? (
-          <button type="button" className="link text-[0.9rem]" aria-label={`Forget: ${text}`} onClick={forget}>
+          <button type="button" className="link text-small" aria-label={`Forget: ${text}`} onClick={forget}>
             Forget
           </button>
         ) : (

@@ -15,7 +15,7 @@ export function ModelHelp({ status }: { status: Status }) {
         {offline ? "To add a model" : "To change it"}, set one of these where Homing runs, and start it again:
       </p>
       <pre
-        className="overflow-x-auto rounded-md border bg-tint px-3 py-2 font-mono text-[0.87rem] leading-relaxed"
+        className="overflow-x-auto rounded-md border bg-tint px-3 py-2 font-mono text-small leading-relaxed"
         tabIndex={0}
         aria-label="How to add a model"
       >
@@ -23,7 +23,7 @@ export function ModelHelp({ status }: { status: Status }) {
         {"export HOMING_MODEL=openai-chat:gpt-5\n"}
         {"homing up"}
       </pre>
-      <p className="text-[0.87rem] text-mute">
+      <p className="text-small text-mute">
         ANTHROPIC_API_KEY, or any OpenAI-compatible server, works too. Your automations stay as they are.
       </p>
     </div>

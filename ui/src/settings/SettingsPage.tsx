@@ -55,7 +55,7 @@ export default function SettingsPage() {
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section aria-label={title} className="mt-7 border-t pt-4">
-      <h2 className="mb-3 !text-[0.93rem] !text-ink">{title}</h2>
+      <h2 className="mb-3 !text-small !text-ink">{title}</h2>
       {children}
     </section>
   );

@@ -56,7 +56,7 @@ function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () =
         {token.name && <span className="font-semibold [overflow-wrap:anywhere]">{token.name}</span>}
         <code className={`font-mono text-[0.9em] ${token.name ? "text-mute" : ""}`}>{token.id}</code>
         <span className="text-mute">{token.role}</span>
-        {token.owner && <span className="rounded bg-accent-tint px-1.5 text-[0.83rem] text-accent">owner</span>}
+        {token.owner && <span className="rounded bg-accent-tint px-1.5 text-fine text-accent">owner</span>}
         <span className="ml-auto">
           <ConfirmButton
             label={`Revoke ${nameOf(token)}`}
@@ -66,7 +66,7 @@ function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () =
           />
         </span>
       </div>
-      <p className="flex flex-wrap gap-x-3 text-[0.87rem] text-mute">
+      <p className="flex flex-wrap gap-x-3 text-small text-mute">
         <span>
           {token.last_used_at ? (
             <>
@@ -116,7 +116,7 @@ function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) 
       )}
       <form className="mt-3 flex flex-wrap items-end gap-2" onSubmit={(event) => void make(event)}>
         <label className="flex min-w-[10rem] flex-1 flex-col gap-1">
-          <span className="text-[0.87rem] font-semibold">Name</span>
+          <span className="text-small font-semibold">Name</span>
           <input
             className="field"
             value={name}
@@ -126,7 +126,7 @@ function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) 
           />
         </label>
         <label className="flex flex-col gap-1">
-          <span className="text-[0.87rem] font-semibold">
+          <span className="text-small font-semibold">
             Last day <span className="font-normal text-mute">(optional)</span>
           </span>
           <input
@@ -142,7 +142,7 @@ function MakeToken({ zone, made }: { zone: string; made: () => Promise<void> }) 
         </button>
       </form>
       {refused && (
-        <p role="alert" className="mt-1 text-[0.9rem] text-bad">
+        <p role="alert" className="mt-1 text-small text-bad">
           {refused}
         </p>
       )}

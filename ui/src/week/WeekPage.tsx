@@ -95,10 +95,10 @@ export default function WeekPage() {
           <Agenda days={days} items={items} zone={zone} today={today} />
         ))}
       {runs.hasNextPage && !runs.isFetchingNextPage && (
-        <p className="mt-3 text-[0.9rem] text-mute">Only the newest 1,000 runs of this week are drawn.</p>
+        <p className="mt-3 text-small text-mute">Only the newest 1,000 runs of this week are drawn.</p>
       )}
       {upcoming.data?.more && (
-        <p className="mt-3 text-[0.9rem] text-mute">
+        <p className="mt-3 text-small text-mute">
           Not all that is to come is drawn: only what the 500 automations that are due first will do.
         </p>
       )}
@@ -148,7 +148,7 @@ function ZoneChoice({ zone, mine, wanted }: { zone: string; mine: string; wanted
           <ZoneField label="Show the week in" value={wanted && !knownZone(wanted) ? wanted : text} onChange={choose} />
           <div className="mt-2 flex flex-wrap gap-2">
             {[...new Set([mine, browserZone, "UTC"])].map((name) => (
-              <button key={name} type="button" className="link text-[0.9rem]" onClick={() => choose(name)}>
+              <button key={name} type="button" className="link text-small" onClick={() => choose(name)}>
                 {name}
               </button>
             ))}
@@ -161,7 +161,7 @@ function ZoneChoice({ zone, mine, wanted }: { zone: string; mine: string; wanted
 
 function Legend() {
   return (
-    <p className="mt-3 mb-4 flex flex-wrap gap-x-5 gap-y-1 text-[0.87rem] text-mute" aria-label="Legend">
+    <p className="mt-3 mb-4 flex flex-wrap gap-x-5 gap-y-1 text-small text-mute" aria-label="Legend">
       {(["ok", "error", "waiting", "running", "skipped", "cancelled", "coming"] as const).map((shape) => (
         <span key={shape} className="inline-flex items-center gap-1.5">
           <Glyph shape={shape} size={11} /> {shape}
@@ -222,7 +222,7 @@ function Grid({ days, items, zone, today, now, whole }: GridProps) {
       <tbody>
         {used.map((row) => (
           <tr key={row} className="border-b">
-            <th scope="row" className="py-1.5 text-left align-top text-[0.83rem] font-normal text-mute">
+            <th scope="row" className="py-1.5 text-left align-top text-fine font-normal text-mute">
               {two(row)}:00
             </th>
             {days.map((day) => {
@@ -234,9 +234,7 @@ function Grid({ days, items, zone, today, now, whole }: GridProps) {
                   className={`border-l px-1.5 py-1 align-top ${current ? "bg-accent-tint" : ""}`}
                 >
                   {current && (
-                    <span className="mb-0.5 block text-[0.77rem] font-semibold text-accent">
-                      now {clockOf(now, zone)}
-                    </span>
+                    <span className="mb-0.5 block text-fine font-semibold text-accent">now {clockOf(now, zone)}</span>
                   )}
                   <Items
                     items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))}
@@ -262,10 +260,10 @@ function Agenda({ days, items, zone, today }: Omit<GridProps, "now" | "whole">) 
           <section key={day.date} aria-label={dayOf(day.from, zone)} className="border-t py-2.5">
             <p className={`flex items-baseline gap-3 font-semibold ${day.date === today ? "text-accent" : ""}`}>
               {dayOf(day.from, zone)}
-              {day.date === today && <span className="text-[0.83rem] font-normal">today</span>}
+              {day.date === today && <span className="text-fine font-normal">today</span>}
             </p>
             <ShiftMark day={day} zone={zone} />
-            {own.length === 0 && <p className="text-[0.9rem] text-mute">Nothing</p>}
+            {own.length === 0 && <p className="text-small text-mute">Nothing</p>}
             <Items items={own} zone={zone} room={12} roomy />
           </section>
         );
@@ -284,7 +282,7 @@ function Items({ items, zone, room, roomy = false }: { items: Item[]; zone: stri
         <ItemLine key={item.key} item={item} zone={zone} roomy={roomy} />
       ))}
       {shown.length < items.length && (
-        <button type="button" className="link ml-1 text-[0.85rem]" onClick={() => setOpen(true)}>
+        <button type="button" className="link ml-1 text-fine" onClick={() => setOpen(true)}>
           {items.length - shown.length} more
         </button>
       )}
@@ -297,7 +295,7 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
     <Link
       to={item.to}
       title={`${item.name}\n${item.clock} ${zone}\n${item.says}`}
-      className={`grid items-baseline rounded px-1 hover:bg-hover ${roomy ? "grid-cols-[auto_auto_minmax(0,1fr)_auto] gap-x-3 py-1" : "grid-cols-[auto_minmax(0,1fr)_auto] gap-x-1.5 py-0.5 text-[0.85rem] leading-snug"}`}
+      className={`grid items-baseline rounded px-1 hover:bg-hover ${roomy ? "grid-cols-[auto_auto_minmax(0,1fr)_auto] gap-x-3 py-1" : "grid-cols-[auto_minmax(0,1fr)_auto] gap-x-1.5 py-0.5 text-fine leading-snug"}`}
     >
       <Glyph shape={item.shape} size={10} label={item.says} />
       <span className="text-mute">{item.clock}</span>
@@ -305,7 +303,7 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
       <span className={`[overflow-wrap:anywhere] ${roomy ? "" : "order-last col-span-2 col-start-2"}`}>
         {item.name}
       </span>
-      {item.count > 1 && <span className="text-[0.83rem] text-mute">×{item.count}</span>}
+      {item.count > 1 && <span className="text-fine text-mute">×{item.count}</span>}
     </Link>
   );
 }
@@ -313,7 +311,7 @@ function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roo
 /** A day on which the clocks change says so, and by how much. */
 function ShiftMark({ day, zone }: { day: Day; zone: string }) {
   if (!day.shift) return null;
-  return <span className="block text-[0.77rem] font-normal text-wait">{shiftWords(day, zone)}</span>;
+  return <span className="block text-fine font-normal text-wait">{shiftWords(day, zone)}</span>;
 }
 
 /** A day of 25 hours is not one of "1 day 1 h". */
