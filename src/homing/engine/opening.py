@@ -16,6 +16,7 @@ from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
 from homing.operations.context import Instance
+from homing.operations.shapes.base import utc
 from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
 from homing.store.runs import RunSpec
@@ -213,6 +214,8 @@ def _meta(inbound: Inbound, task: RunSpec | None, rendered: Rendered | None) -> 
             "cron_job_name": task.job_name,
             "cron_run_id": task.run_id,
             "cron_prompt_ref": rendered.ref,
+            "cron_trigger": task.trigger,
+            "cron_due_at": utc(task.scheduled_for),
         } | sender
     meta = {key: value for key, value in inbound.meta.items() if key != "count"}
     if inbound.source != "person":

@@ -14,6 +14,7 @@ from homing.agent.models import Models
 from homing.operations.jobs import list_jobs
 from homing.operations.memories import add_memory
 from homing.operations.runs import get_run, run_job
+from homing.operations.shapes.base import utc
 from homing.operations.shapes.job_asks import JobRef, ListJobs
 from homing.operations.shapes.people_asks import AddMemory
 from homing.operations.shapes.run_asks import RunRef
@@ -106,7 +107,7 @@ async def test_exactly_one_result_stands_in_the_bound_session_with_its_provenanc
     ref = {"id": "cron.agent_turn.reminder", "version": 2, "sha256": run.prompt_sha256}
     provenance = {
         "cron_turn": True, "cron_job_id": job.id, "cron_job_name": "fruit watch", "cron_run_id": run.id,
-        "cron_prompt_ref": ref,
+        "cron_prompt_ref": ref, "cron_trigger": "timer", "cron_due_at": utc(run.scheduled_for),
     }  # fmt: skip
     assert (opening.role, opening.kind, opening.text, opening.meta) == ("user", "scheduled", OPENING, provenance)
     assert (closing.role, closing.kind, closing.text, closing.meta) == (

@@ -174,6 +174,7 @@ async def test_whoever_comes_back_after_the_last_message_hears_how_the_session_i
     resumed = await studio.listen(seen)
     event = await resumed.next()
     assert (event.noun, event.data["last_message"]["text"], event.id) == ("session", "a", seen)
+    assert event.data["last_message"]["kind"] == "note"
 
 
 async def test_hello_says_whether_the_stream_goes_on_where_it_was(studio: Studio) -> None:

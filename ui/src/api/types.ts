@@ -28,6 +28,8 @@ export type MessageMeta = {
   cron_job_id?: string;
   cron_job_name?: string;
   cron_run_id?: string;
+  cron_trigger?: Run["trigger"];
+  cron_due_at?: string;
   outcome?: "failed" | "cancelled";
   source?: string;
   hook_id?: string;

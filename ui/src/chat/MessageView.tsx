@@ -11,7 +11,7 @@ import { Markdown, PlainText } from "../parts/Markdown";
 import { ServerText } from "../parts/ServerText";
 import { Tooltip } from "../parts/Tooltip";
 import { toastError } from "../parts/toasts";
-import { askedOf, dueOf, plural } from "../parts/words";
+import { askedOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { clockOf, clockWithSeconds, latenessOf, stampOf } from "../time/format";
@@ -78,8 +78,8 @@ export function PersonBody({ text, faded = false }: { text: string; faded?: bool
 
 /** A scheduled turn's opening: the clock, the name, due against actual, and the way to its run. */
 function OpeningBody({ message, zone }: { message: Message; zone: string }) {
-  const { cron_job_id: jobId, cron_job_name: name, cron_run_id: runId } = message.meta;
-  const due = runId ? dueOf(runId) : null;
+  const { cron_job_id: jobId, cron_job_name: name, cron_run_id: runId, cron_trigger: trigger } = message.meta;
+  const due = message.meta.cron_due_at && trigger !== "manual" ? Date.parse(message.meta.cron_due_at) : null;
   const began = Date.parse(message.created_at);
   return (
     <div className="border-l-2 border-accent pl-3">
@@ -93,10 +93,10 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
           <span className="font-semibold">{name ?? "Scheduled"}</span>
         )}
         <span className="text-small text-mute">
-          {due?.manual ? "run now" : due?.at ? `due ${clockWithSeconds(due.at, zone)}` : "scheduled"}
+          {trigger === "manual" ? "run now" : due ? `due ${clockWithSeconds(due, zone)}` : "scheduled"}
           {", began "}
           {clockWithSeconds(began, zone)} <Zone name={zone} short />
-          {due?.at && !due.manual ? `, ${latenessOf(began - due.at)}` : ""}
+          {due ? `, ${latenessOf(began - due)}` : ""}
         </span>
         {runId && (
           <Link to={pathTo.run(runId)} className="link text-small">

@@ -109,18 +109,11 @@ export const payloadWord: Record<Job["payload"]["kind"], string> = {
 export const titleOf = (session: { title: string | null; key: string } | undefined) =>
   session?.title || (session ? session.key : "");
 
-/** An opening without its first line: what the agent was asked to do. */
-export function askedOf({ text }: Pick<Message, "text">): string {
-  if (!text.startsWith("Scheduled cron job triggered:")) return text;
+/** What the agent was asked to do: a scheduled opening names its automation first, then a blank line. */
+export function askedOf({ role, kind, text }: Pick<Message, "role" | "kind" | "text">): string {
+  if (role !== "user" || kind !== "scheduled") return text;
   const blank = text.indexOf("\n\n");
   return blank > 0 ? text.slice(blank + 2) : "";
-}
-
-/** The due instant is part of a run's id: `job_…:1770000000000`, with `:m` or `:r1` behind it for other triggers. */
-export function dueOf(runId: string): { at: number | null; manual: boolean } {
-  const [, ms, mark] = runId.split(":");
-  const at = Number(ms);
-  return { at: Number.isFinite(at) && at > 0 ? at : null, manual: mark === "m" || ms === "m" };
 }
 
 export const plural = (count: number, one: string, many = `${one}s`) =>

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from homing.model.messages import Message
+from homing.model.messages import Kind, Message
 from homing.model.people import Source
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Turn
@@ -40,6 +40,7 @@ class AutomationCounts(Answer):
 class LastMessageShape(Answer):
     seq: int
     role: Literal["user", "assistant"]
+    kind: Kind
     text: str
     created_at: str
 
@@ -103,6 +104,7 @@ def session_shape(
         else LastMessageShape(
             seq=last_message.seq,
             role=last_message.role,
+            kind=last_message.kind,
             text=last_message.text[:_SHOWN],
             created_at=str(utc(last_message.created_at)),
         ),

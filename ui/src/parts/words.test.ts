@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Job } from "../api/types";
+import { askedOf, attentionOf, outcomeOf, plural, reasonWord, statusOf } from "./words";
+
+const job = (status: string, state: object) => ({ status, state }) as unknown as Job;
+
+test("an outcome is a state with its reason", () => {
+  assert.equal(outcomeOf({ state: "ok", reason: null }), "OK");
+  assert.equal(outcomeOf({ state: "error", reason: "timeout" }), "Failed: took too long");
+});
+
+test("a reason this page does not know is shown in its own words", () => {
+  assert.equal(reasonWord("out_of_paper"), "out of paper");
+  assert.equal(reasonWord(null), null);
+});
+
+test("a job at work shows that, any other its status", () => {
+  assert.equal(statusOf(job("active", { active_run_id: "run", running_at: "2026-11-16T07:00:00Z" })), "Running");
+  assert.equal(statusOf(job("active", { active_run_id: "run", running_at: null })), "Waiting");
+  assert.equal(statusOf(job("attention", { active_run_id: null })), "Needs you");
+});
+
+test("attention says why: disabled, failed, or not delivered", () => {
+  assert.equal(attentionOf(job("attention", { disabled_reason: "session_missing" })), "its conversation is gone");
+  assert.equal(attentionOf(job("attention", { disabled_reason: null, last_error: "No key." })), "No key.");
+  assert.match(attentionOf(job("attention", { disabled_reason: null, last_error: null })), /could not be delivered/);
+});
+
+test("a scheduled opening shows what the agent was asked, not its first line", () => {
+  const opening = {
+    role: "user",
+    kind: "scheduled",
+    text: "Scheduled cron job triggered: fruit\n\nLook.\n\nThen tell me.",
+  } as const;
+  assert.equal(askedOf(opening), "Look.\n\nThen tell me.");
+  assert.equal(askedOf({ ...opening, text: "Scheduled cron job triggered: upkeep" }), "");
+});
+
+test("nobody's words are cut because they look like an opening", () => {
+  const text = "Scheduled cron job triggered: what does that mean?\n\nPlease explain.";
+  assert.equal(askedOf({ role: "user", kind: "chat", text }), text);
+  assert.equal(askedOf({ role: "assistant", kind: "scheduled", text }), text);
+});
+
+test("a count has its noun in the right number", () => {
+  assert.equal(plural(1, "run"), "1 run");
+  assert.equal(plural(12_000, "run"), "12,000 runs");
+  assert.equal(plural(2, "more", "more"), "2 more");
+});
