@@ -1,0 +1,144 @@
+"""Our argument list for bubblewrap. Each flag has a row in tests/behaviour/sandbox that fails without it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from homing.sandbox.errors import NO_BUBBLEWRAP, NO_PYTHON, NO_UTIL_LINUX, OTHER_SYSTEM, WINDOWS, NoSandbox
+
+WORKSPACE = "/workspace"
+PROXY = "/run/proxy"
+SEARCHED = "/usr/bin:/bin:/usr/local/bin"
+# As root each workspace has a uid of its own from here: beyond what systems give to people, services and containers.
+UIDS = range(1_900_000_000, 1_900_100_000)
+_NOBODY = "65534"
+# The first version that can forbid further user namespaces and limit a tmpfs.
+_WHOLE = (0, 8)
+# Seen read-only at their own paths, as far as they exist. /etc is not: it holds secrets and names.
+_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/nix/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+)
+_TEMPORARY = {"/dev/shm": 64 << 20, "/tmp": 256 << 20}  # noqa: S108 - inside
+# `data` is what a process can write to: reservations, which interpreters make freely, are not counted.
+_LIMITS = ("--nproc=128", f"--data={512 << 20}", f"--fsize={256 << 20}", "--nofile=512", "--core=0")
+# Runs last before the program, when everything is in place that ends it with us. It reports so, which fails if we have
+# been killed by now, and waits for our word: at the end of its input, or without it, the program never begins. When
+# memory runs out, the kernel takes the program and not us.
+_START = f"""
+cd {WORKSPACE} && echo 1000 >/proc/self/oom_score_adj && echo && IFS= read -r go && eval "$go" && exec "$@"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bubblewrap:
+    """The programs of this machine that make a sandbox."""
+
+    bwrap: str
+    prlimit: str
+    setpriv: str
+    python: str | None
+    version: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Say whether it has every flag that we use."""
+        return self.version >= _WHOLE
+
+    def wrap(
+        self,
+        argv: Sequence[str],
+        *,
+        workspace: Path,
+        reads: Sequence[Path] = (),
+        proxy: Path | None = None,
+        filter_fd: int,
+        info_fd: int,
+    ) -> list[str]:
+        """Give the command that runs a program with `workspace` to write to and `reads` to read."""
+        root = os.geteuid() == 0
+        uid = str(_uid_of(workspace)) if root else _NOBODY
+        wrapped = [self.bwrap, "--die-with-parent", "--new-session"]
+        wrapped += ["--seccomp", str(filter_fd), "--info-fd", str(info_fd)]
+        wrapped += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        wrapped += ["--hostname", "sandbox"]
+        if not root:
+            wrapped += ["--unshare-user", "--uid", uid, "--gid", uid]
+            wrapped += ["--disable-userns"] if self.whole else []
+        wrapped += ["--proc", "/proc", "--dev", "/dev"]
+        for place, size in _TEMPORARY.items():
+            wrapped += ["--size", str(size)] if self.whole else []
+            wrapped += ["--perms", "1777", "--tmpfs", place]
+        for path in map(Path, _SYSTEM):
+            wrapped += _parents(path)
+            wrapped += ["--symlink", str(path.readlink()), str(path)] if path.is_symlink() else _bind("-try", path)
+        for path in reads:
+            wrapped += [*_parents(path), *_bind("", path)]
+        wrapped += ["--bind", str(workspace), WORKSPACE]
+        if proxy is not None:
+            wrapped += [*_parents(Path(PROXY)), "--bind", str(proxy), PROXY]
+        wrapped += ["--remount-ro", "/dev", "--remount-ro", "/", "--"]
+        if root:
+            # No limit on processes holds for root, not in a user namespace either: another uid runs inside.
+            wrapped += [self.setpriv, "--reuid", uid, "--regid", uid, "--clear-groups"]
+            wrapped += ["--bounding-set", "-all", "--inh-caps", "-all"]
+        return [*wrapped, self.prlimit, *_LIMITS, "--", "/bin/sh", "-c", _START, "sh", *argv]
+
+
+def find_bubblewrap(searched: str = SEARCHED) -> Bubblewrap:
+    """Find what a sandbox is made with; refuse with the sentence that helps where it is missing."""
+    if sys.platform == "win32":
+        raise NoSandbox(WINDOWS)
+    if sys.platform != "linux":
+        raise NoSandbox(OTHER_SYSTEM.format(system={"darwin": "macOS"}.get(sys.platform, sys.platform)))
+    bwrap, prlimit, setpriv, python = (
+        shutil.which(name, path=searched) for name in ("bwrap", "prlimit", "setpriv", "python3")
+    )
+    if bwrap is None:
+        raise NoSandbox(NO_BUBBLEWRAP)
+    if prlimit is None or setpriv is None:
+        raise NoSandbox(NO_UTIL_LINUX)
+    said = subprocess.run([bwrap, "--version"], capture_output=True, text=True, check=False, env={}).stdout  # noqa: S603
+    version = tuple(int(part) for part in re.findall(r"\d+", said))
+    return Bubblewrap(bwrap=bwrap, prlimit=prlimit, setpriv=setpriv, python=python, version=version)
+
+
+def forwarding(python: str | None, argv: Sequence[str]) -> list[str]:
+    """Give the command that runs a program with the proxy as its way to the network."""
+    if python is None:
+        raise NoSandbox(NO_PYTHON)
+    script = Path(__file__).with_name("forward.py").read_text("utf-8")
+    return [python, "-I", "-S", "-c", script, PROXY, *argv]
+
+
+def _uid_of(workspace: Path) -> int:
+    """The workspace's owner is who runs inside: the folder itself is the record of its uid."""
+    uid = workspace.stat().st_uid
+    if uid not in UIDS:
+        raise NoSandbox(f"The folder {workspace} was not made as a workspace: it belongs to uid {uid}.")
+    return uid
+
+
+def _parents(path: Path) -> list[str]:
+    """Make the folders above a path open to every uid; bubblewrap would make them 0700."""
+    return [word for parent in reversed(path.parents[:-1]) for word in ("--dir", str(parent))]
+
+
+def _bind(ending: str, path: Path) -> list[str]:
+    return [f"--ro-bind{ending}", str(path), str(path)]

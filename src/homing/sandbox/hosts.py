@@ -1,0 +1,70 @@
+"""Which hosts a program may reach: `name`, `*.name`, `name:port` or `address:port`. Pure judgement."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from homing.model.addresses import KIND_WORDS, Address, kind_of, read_address
+from homing.model.errors import Forbidden, Invalid
+
+_NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+_ENTRY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s]+)(:(?P<port>[0-9]{1,5}))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hosts:
+    """A list of allowed hosts. An entry with a port is exact; only an exact one leads into a private network."""
+
+    names: frozenset[str]
+    endings: tuple[str, ...]
+    exact: frozenset[tuple[str, int]]
+
+    def check_name(self, host: str, port: int) -> None:
+        """Refuse a host that is not on the list, before its name is looked up."""
+        host = _plain(host)
+        if (host, port) in self.exact or (
+            read_address(host) is None and (host in self.names or host.endswith(self.endings))
+        ):
+            return
+        raise Forbidden(f"{host}:{port} is not among the hosts that this program may reach.")
+
+    def check_address(self, host: str, port: int, address: Address) -> None:
+        """Refuse an address that the host's name leads to and that its entry does not cover."""
+        kind, exact = kind_of(address), (_plain(host), port) in self.exact
+        # An exact entry may lead a name into a private network; only an address may name a cloud's metadata.
+        if kind == "public" or (exact and (read_address(host) is not None or kind in ("loopback", "private"))):
+            return
+        raise Forbidden(f"{host} leads to {KIND_WORDS[kind]} ({address}); that needs an entry with its port.")
+
+
+def read_hosts(entries: Iterable[str]) -> Hosts:
+    """Read a list of host entries, or say which one cannot be used."""
+    names, endings, exact = set[str](), list[str](), set[tuple[str, int]]()
+    for entry in entries:
+        found = _ENTRY.fullmatch(entry.strip().lower())
+        host, port = (_plain(found["host"]), found["port"]) if found else ("", None)
+        address = read_address(host) is not None
+        if not (address or _NAME.fullmatch(host)) or (port and not 0 < int(port) < 65536):
+            raise _invalid(entry, "write example.org, *.example.org, example.org:8080 or 127.0.0.1:8080")
+        if port is None and (address or not re.search("[a-z]", host)):
+            raise _invalid(entry, "an address needs its port, such as 127.0.0.1:8080")
+        if port is not None and host.startswith("*."):
+            raise _invalid(entry, "an entry with a port names one host")
+        if port is not None:
+            exact.add((host, int(port)))
+        elif host.startswith("*."):
+            endings.append(host[1:])
+        else:
+            names.add(host)
+    return Hosts(names=frozenset(names), endings=tuple(endings), exact=frozenset(exact))
+
+
+def _plain(host: str) -> str:
+    """Spell a host in one way: lower case, no final dot, an address as Python writes it."""
+    host = host.lower().rstrip(".")
+    address = read_address(host)
+    return host if address is None else str(address)
+
+
+def _invalid(entry: str, how: str) -> Invalid:
+    return Invalid(f"{entry:.80} is not a host: {how}.", field="hosts", code="out_of_range")

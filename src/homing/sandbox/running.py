@@ -1,0 +1,195 @@
+"""Run a program in the sandbox to its end, its time or the limit of its output; afterwards none of its processes lives.
+
+Call it on the loop's own thread: `--die-with-parent` follows the thread that started bubblewrap.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from homing.sandbox.bubblewrap import SEARCHED, WORKSPACE, Bubblewrap, forwarding
+from homing.sandbox.errors import NO_BUBBLEWRAP, NoSandbox, explain
+from homing.sandbox.hosts import Hosts
+from homing.sandbox.proxy import open_proxy
+from homing.sandbox.seccomp import make_filter
+
+MAX_OUTPUT = 64 << 10
+# Bubblewrap's own environment, which the program can read in /proc/1/environ. What a caller adds is handed to the
+# program alone, by its input: a variable such as LD_PRELOAD must not reach bubblewrap, nor a secret any command line.
+ENVIRONMENT = {"PATH": SEARCHED, "HOME": WORKSPACE, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108 - inside
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+Ended = Literal["exit", "timeout", "output", "cancelled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How a program ended. `code` is its exit code, or 128 plus the number of the signal that ended it."""
+
+    ended: Ended
+    code: int
+    out: bytes
+    err: bytes
+
+
+async def run(
+    bubblewrap: Bubblewrap,
+    argv: Sequence[str],
+    *,
+    workspace: Path,
+    reads: Sequence[Path] = (),
+    hosts: Hosts | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = 30.0,
+) -> Ran:
+    """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
+    program = _Program(_go(env or {}) + stdin)
+    # A task of its own: a cancelled start would leave a process behind that nobody knows.
+    over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
+    timer = asyncio.get_running_loop().call_later(seconds, program.stop, "timeout")
+    try:
+        return await asyncio.shield(over)
+    finally:
+        timer.cancel()
+        if not over.done():
+            program.stop("cancelled")
+            with suppress(NoSandbox):
+                await over
+
+
+class _Program:
+    """A started sandbox: it waits for our word first, and then becomes the program."""
+
+    def __init__(self, given: bytes) -> None:
+        self._given = given
+        self._ended: Ended | None = None
+        self._process: Process | None = None
+        # The first process inside: when it is gone, so are all the others.
+        self._first: int | None = None
+
+    def stop(self, ended: Ended) -> None:
+        """Kill everything inside; `run` returns when it is gone."""
+        self._ended = self._ended or ended
+        with suppress(ProcessLookupError):
+            if self._first is not None:
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            elif self._process is not None and self._process.returncode is None:
+                # What has left this group already waits for its input, and finds its end.
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def run(
+        self,
+        bubblewrap: Bubblewrap,
+        argv: Sequence[str],
+        workspace: Path,
+        reads: Sequence[Path],
+        hosts: Hosts | None,
+    ) -> Ran:
+        async with AsyncExitStack() as held:
+            proxy = None
+            if hosts is not None:
+                argv = forwarding(bubblewrap.python, argv)
+                proxy = await held.enter_async_context(open_proxy(hosts))
+            filter_fd, info_fd = _memory_file(held, make_filter()), _memory_file(held)
+            command = bubblewrap.wrap(
+                argv, workspace=workspace, reads=reads, proxy=proxy, filter_fd=filter_fd, info_fd=info_fd
+            )
+            self._process = await _start(command, filter_fd, info_fd)
+            held.callback(self.stop, "exit")
+            assert self._process.stdout
+            assert self._process.stderr
+            if self._ended is not None:
+                self.stop(self._ended)
+            out, err = self._process.stdout, self._process.stderr
+            if await out.read(1):
+                self._first = os.pidfd_open(json.loads(os.pread(info_fd, 4096, 0))["child-pid"])
+                held.callback(os.close, self._first)
+                if self._ended is not None:
+                    self.stop(self._ended)
+            kept_out, kept_err, code, _ = await asyncio.gather(
+                self._read(out), self._read(err), self._process.wait(), self._feed()
+            )
+            if self._first is not None:
+                # Bubblewrap ends with the program; what that left behind is killed, and this waits for the last of it.
+                self.stop("exit")
+                await _readable(self._first)
+                _reap(self._first)
+                self._first = None
+            elif self._ended is None:
+                raise explain(kept_err.decode(errors="replace"))
+        return Ran(ended=self._ended or "exit", code=code if code >= 0 else 128 - code, out=kept_out, err=kept_err)
+
+    async def _feed(self) -> None:
+        assert self._process
+        stdin = self._process.stdin
+        assert stdin
+        if self._first is not None and self._ended is None:
+            with suppress(ConnectionError):
+                stdin.write(self._given)
+                await stdin.drain()
+        stdin.close()
+
+    async def _read(self, stream: asyncio.StreamReader) -> bytes:
+        """Read to the very end, since `wait` hangs while a pipe is left unread; keep the beginning."""
+        kept = bytearray()
+        while chunk := await stream.read(MAX_OUTPUT):
+            kept += chunk[: MAX_OUTPUT - len(kept)]
+            if len(kept) >= MAX_OUTPUT:
+                self.stop("output")
+        return bytes(kept)
+
+
+async def _start(command: Sequence[str], *fds: int) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            env=ENVIRONMENT,
+            cwd="/",
+            pass_fds=fds,
+            start_new_session=True,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+    except FileNotFoundError:
+        raise NoSandbox(NO_BUBBLEWRAP) from None
+
+
+def _go(env: Mapping[str, str]) -> bytes:
+    """Make the line that begins the program and sets what is added to its environment."""
+    for name, value in env.items():
+        if not _NAME.fullmatch(name) or "\n" in value or "\0" in value:
+            raise ValueError(f"{name} cannot be set for a program")
+    return "".join([":", *(f"; export {name}={shlex.quote(value)}" for name, value in env.items()), "\n"]).encode()
+
+
+def _memory_file(held: AsyncExitStack, data: bytes = b"") -> int:
+    fd = os.memfd_create("homing")
+    held.callback(os.close, fd)
+    os.pwrite(fd, data, 0)
+    return fd
+
+
+def _reap(pidfd: int) -> None:
+    # Its parent ended first, so where we are a container's init it has become our child.
+    with suppress(ChildProcessError):
+        os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
+
+
+async def _readable(fd: int) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
