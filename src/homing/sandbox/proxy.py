@@ -83,15 +83,15 @@ class _Proxy:
 
     async def _answer(self, reader: StreamReader, writer: StreamWriter) -> tuple[str, str]:
         """Connect one request through; otherwise give the status and the sentence that say why not."""
-        if len(self._open) > MAX_CONNECTIONS:
-            return "503 Service Unavailable", f"A program has at most {MAX_CONNECTIONS} connections."
-        if self._left <= 0:
-            return "403 Forbidden", f"A program moves at most {MAX_BYTES >> 20} MB per run."
         try:
             async with asyncio.timeout(HEAD_SECONDS):
                 host, port, head = _read_head(await reader.readuntil(b"\r\n\r\n"))
         except (ValueError, TimeoutError, EOFError, asyncio.LimitOverrunError):
             return "400 Bad Request", "This proxy reads CONNECT host:port and http:// requests."
+        if len(self._open) > MAX_CONNECTIONS:
+            return "503 Service Unavailable", f"A program has at most {MAX_CONNECTIONS} connections."
+        if self._left == 0:
+            return "403 Forbidden", f"A program moves at most {MAX_BYTES >> 20} MB per run."
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 outer = await self._connect(host, port)
@@ -135,11 +135,11 @@ class _Proxy:
 
     async def _carry(self, source: StreamReader, sink: StreamWriter) -> None:
         while data := await source.read(_CHUNK):
-            self._left -= len(data)
-            if self._left < 0:
-                raise ConnectionResetError
-            sink.write(data)
+            sink.write(data[: self._left])
+            self._left -= min(len(data), self._left)
             await sink.drain()
+            if self._left == 0:
+                raise ConnectionResetError
         with suppress(OSError):
             sink.write_eof()
 
