@@ -129,6 +129,11 @@ def _f13(results: Results) -> Measured:
     return Measured(words=words, met=max(add, update) <= 5)
 
 
+def _f16(results: Results) -> Measured:
+    ratio, inside, bare = (results.median("sandbox", field=name) for name in ("value", "inside_ms", "bare_ms"))
+    return Measured(words=f"{ratio:.1f}x ({inside:.0f} against {bare:.0f} ms)", met=ratio <= 2.5)
+
+
 FLOORS = (
     Floor(
         id="F1", what="dispatch of 10,000 jobs due at once, SQLite, against APScheduler 3.11 with its defaults",
@@ -192,5 +197,10 @@ FLOORS = (
     Floor(
         id="F13", what="one add or update of a job", floor="5 ms", command="stored", judge=_f13,
         why_not="a durable commit is in it, and the rules' reads.",
+    ),
+    Floor(
+        id="F16", what="a program in the sandbox against bare, `python3 -c pass`", floor="2.5x", command="sandbox",
+        judge=_f16,
+        why_not="bubblewrap makes some twenty mounts, and three small programs run before the one that was asked for.",
     ),
 )  # fmt: skip

@@ -94,6 +94,7 @@ def _once(sizes: Sizes, *, quick: bool) -> list[list[str]]:
         ["takeover", "--repeat", str(max(3, sizes.repeat // 3))],
         ["commands", "--repeat", str(max(10, sizes.repeat))],
         ["schedules"],
+        ["sandbox"],
         [*small, "--slots", "8"],
         [*small, "--sessions", "100"],
         [*small, "--who", "apscheduler"],

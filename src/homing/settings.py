@@ -118,6 +118,13 @@ def _named_hours(value: object) -> NamedHours:
     return NamedHours(**given)
 
 
+def _sandbox(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in ("auto", "off"):
+        raise ValueError("must be auto or off")
+    return word == "auto"
+
+
 def _session_key(value: object) -> str:
     key = _text(value)
     channel, colon, chat = key.partition(":")
@@ -159,6 +166,7 @@ class Settings:
     heartbeat_minutes: int = _setting(_whole(0), 0)
     active_hours: tuple[time, time] | None = _setting(_hours, None)
     named_hours: NamedHours = _setting(_named_hours, USUAL_HOURS)  # noqa: RUF009 - frozen, as all of them are
+    sandbox: bool = _setting(_sandbox, True)
     smtp_url: str | None = _setting(_url("smtp", "smtps"), None, secret=True)
 
     @property

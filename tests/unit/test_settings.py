@@ -116,6 +116,7 @@ def test_every_fault_is_told_in_one_message_with_the_name_of_its_setting(tmp_pat
         ("claim_seconds = true", "`claim_seconds` in homing.toml must be a number of seconds above 0, not True."),
         ("host = 1", "`host` in homing.toml must be a text that is not empty, not 1."),
         ('timezone = ""', "`timezone` in homing.toml must be a text that is not empty, not ''."),
+        ("sandbox = 'on'", "`sandbox` in homing.toml must be auto or off, not 'on'."),
         ("[model]", "`model` in homing.toml must be a text that is not empty, not {}."),
     ],
 )
@@ -127,6 +128,11 @@ def test_a_value_of_the_wrong_kind_is_refused(tmp_path: Path, toml: str, told: s
 def test_active_hours_are_two_different_times_on_the_users_own_clock(tmp_path: Path, hours: str) -> None:
     told = faults_of(tmp_path, HOMING_ACTIVE_HOURS=hours)
     assert "HOMING_ACTIVE_HOURS must be two different times of day without a zone, such as 08:00-22:00" in told
+
+
+@pytest.mark.parametrize(("toml", "runs"), [("", True), ("sandbox = 'auto'", True), ("sandbox = 'off'", False)])
+def test_the_sandbox_is_used_where_it_works_unless_it_is_switched_off(tmp_path: Path, toml: str, runs: bool) -> None:
+    assert settings_of(tmp_path, toml).sandbox is runs
 
 
 def test_a_secret_is_told_neither_in_a_fault_nor_when_printed(tmp_path: Path) -> None:

@@ -20,21 +20,21 @@ _NOBODY = "65534"
 # The first version that can forbid further user namespaces and limit a tmpfs.
 _WHOLE = (0, 8)
 # Seen read-only at their own paths, as far as they exist. /etc is not: it holds secrets and names.
-_SYSTEM = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/nix/store",
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/pki/ca-trust/extracted",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-)
+_SYSTEM = [
+    Path("/usr"),
+    Path("/bin"),
+    Path("/sbin"),
+    Path("/lib"),
+    Path("/lib32"),
+    Path("/lib64"),
+    Path("/nix/store"),
+    Path("/etc/alternatives"),
+    Path("/etc/ld.so.cache"),
+    Path("/etc/localtime"),
+    Path("/etc/pki/ca-trust/extracted"),
+    Path("/etc/ssl/certs"),
+    Path("/etc/ssl/openssl.cnf"),
+]
 _TEMPORARY = {"/dev/shm": 64 << 20, "/tmp": 256 << 20}  # noqa: S108 - inside
 # `data` is what a process can write to: reservations, which interpreters make freely, are not counted.
 _LIMITS = ("--nproc=128", f"--data={512 << 20}", f"--fsize={256 << 20}", "--nofile=512", "--core=0")
@@ -85,11 +85,10 @@ class Bubblewrap:
         for place, size in _TEMPORARY.items():
             wrapped += ["--size", str(size)] if self.whole else []
             wrapped += ["--perms", "1777", "--tmpfs", place]
-        for path in map(Path, _SYSTEM):
-            wrapped += _parents(path)
-            wrapped += ["--symlink", str(path.readlink()), str(path)] if path.is_symlink() else _bind("-try", path)
-        for path in reads:
-            wrapped += [*_parents(path), *_bind("", path)]
+        for path in (*filter(Path.exists, _SYSTEM), *reads):
+            as_link = path in _SYSTEM and path.is_symlink()
+            shown = ["--symlink", str(path.readlink())] if as_link else ["--ro-bind", str(path)]
+            wrapped += [*_parents(path), *shown, str(path)]
         wrapped += ["--bind", str(workspace), WORKSPACE]
         if proxy is not None:
             wrapped += [*_parents(Path(PROXY)), "--bind", str(proxy), PROXY]
@@ -138,7 +137,3 @@ def _uid_of(workspace: Path) -> int:
 def _parents(path: Path) -> list[str]:
     """Make the folders above a path open to every uid; bubblewrap would make them 0700."""
     return [word for parent in reversed(path.parents[:-1]) for word in ("--dir", str(parent))]
-
-
-def _bind(ending: str, path: Path) -> list[str]:
-    return [f"--ro-bind{ending}", str(path), str(path)]

@@ -68,7 +68,7 @@ CHANGES = (
     Change(old=("--perms", "1777", "--tmpfs", "/tmp"), new=("--tmpfs", "/tmp"), attempt="write to /tmp", who=ROOT),
     Change(old=("--size", "*", "--perms", "1777", "--tmpfs", "/tmp"), attempt="write to /tmp"),
     Change(old=("--symlink", "usr/bin", "/bin")),
-    Change(old=("--ro-bind-try", "/usr", "/usr")),
+    Change(old=("--ro-bind", "/usr", "/usr")),
     Change(old=("--dir", "READS/.."), attempt="read what it may read", who=ROOT),
     Change(
         old=("--ro-bind", "READS", "READS"), new=("--bind", "READS", "READS"), attempt="write where it may only read"
