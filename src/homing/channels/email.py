@@ -15,8 +15,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import aiosmtplib
 
 from homing.channels import Letter, Receipt
+from homing.model.addresses import names_loopback
 from homing.model.errors import ChannelFailed, Invalid
-from homing.model.webhook_urls import is_mailbox, names_loopback
+from homing.model.webhook_urls import is_mailbox
 
 _SUBJECT = 78
 # A line with an encoded word is at most 76 characters long, the name of its header included.

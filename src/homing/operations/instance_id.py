@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from homing.model.webhook_urls import names_loopback
+from homing.model.addresses import names_loopback
 
 _KEPT_IN = "place"
 _MACHINE = Path("/etc/machine-id")

@@ -3,8 +3,9 @@ from ipaddress import ip_address
 
 import pytest
 
+from homing.model.addresses import refused_because
 from homing.model.errors import Invalid
-from homing.model.webhook_urls import MAX_URL, check_url, loopback_allowed, new_signing_secret, refused_because
+from homing.model.webhook_urls import MAX_URL, check_url, loopback_allowed, new_signing_secret
 
 INSIDE = [
     ("127.0.0.1", "this machine"),
