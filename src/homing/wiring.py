@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from homing.engine.runner import Runner
     from homing.engine.scheduler import Scheduler
     from homing.engine.sweeper import Sweeper
+    from homing.sandbox.bubblewrap import Bubblewrap
 
 log = structlog.get_logger(__name__)
 
@@ -173,6 +174,28 @@ def make_channels(homing: Homing, *, apart: bool = False) -> "dict[str, Channel]
     if homing.settings.smtp_url:
         channels["email"] = EmailChannel(read_smtp_url(homing.settings.smtp_url))
     return channels
+
+
+async def open_sandbox(settings: Settings) -> "Bubblewrap":
+    """Give the sandbox of this machine, tried, or refuse with the sentence that helps."""
+    from homing.sandbox.errors import SWITCHED_OFF, NoSandbox  # noqa: PLC0415 - see above
+    from homing.sandbox.trial import try_sandbox  # noqa: PLC0415 - see above
+
+    if not settings.sandbox:
+        raise NoSandbox(SWITCHED_OFF)
+    return await try_sandbox()
+
+
+async def report_sandbox(settings: Settings) -> None:
+    """Log whether programs can run in this process, and why not."""
+    from homing.sandbox.errors import NoSandbox  # noqa: PLC0415 - see above
+
+    try:
+        found = await open_sandbox(settings)
+    except NoSandbox as refused:
+        log.info("no sandbox", action="sandbox_unavailable", reason=refused.detail, error=refused.error)
+    else:
+        log.info("sandbox", action="sandbox_ready", bubblewrap=found.version_text, whole=found.whole)
 
 
 class Machine(Protocol):

@@ -45,11 +45,15 @@ class Driver:
         return json.loads(line)
 
 
+def need_bubblewrap() -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("need bubblewrap")
+
+
 @contextmanager
 def drive(who: Who) -> Iterator[Driver]:
     """Start a driver as root or as an ordinary user."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("need bubblewrap")
+    need_bubblewrap()
     if who == "root" and os.geteuid() != 0:
         pytest.skip("need root")
     with tempfile.TemporaryDirectory(prefix="homing-sandboxes-") as name:

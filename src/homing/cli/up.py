@@ -1,5 +1,6 @@
 """`homing up`, `serve` and `work`: the processes. Each takes what can be taken before it does anything slow."""
 
+import asyncio
 import signal
 import socket
 import sys
@@ -87,7 +88,7 @@ def _open_doors(settings: Settings, held: ExitStack) -> socket.socket:
 async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> None:
     from homing.cli.browser import can_open, open_browser
     from homing.cli.serving import link_base, on_signals, serving, until, url_of
-    from homing.wiring import make_engine, running
+    from homing.wiring import make_engine, report_sandbox, running
 
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     # The page must name the port that was really taken.
@@ -95,6 +96,7 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
     homing, app = _make(settings)
     base = link_base(settings, listening)
     link = _link(homing, base)
+    trial = asyncio.create_task(report_sandbox(settings))
     async with serving(app, listening) as server, running(homing, make_engine(homing)):
         with announced(settings, url_of(settings, listening)):
             await _greet(homing, base, link)
@@ -102,6 +104,7 @@ async def _up(settings: Settings, listening: socket.socket, *, opens: bool) -> N
                 open_browser(link)
             await until(told, server)
             _say("Stopping: turns finish or are handed back.")
+            trial.cancel()
     await homing.store.close()
 
 
@@ -126,17 +129,19 @@ async def _work(settings: Settings) -> None:
     from homing.cli.house import open_instance
     from homing.cli.logs import set_up_logs
     from homing.cli.serving import on_signals, until
-    from homing.wiring import make_engine, running
+    from homing.wiring import make_engine, report_sandbox, running
 
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
     homing = open_instance(settings)
     engine = make_engine(homing, apart=True)
+    trial = asyncio.create_task(report_sandbox(settings))
     async with running(homing, engine):
         _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.instance.model}.")
         _warn_of_model(homing)
         await until(told)
         _say("Stopping: turns finish or are handed back.")
+        trial.cancel()
     await homing.store.close()
 
 

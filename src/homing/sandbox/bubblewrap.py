@@ -57,6 +57,10 @@ class Bubblewrap:
     version: tuple[int, ...]
 
     @property
+    def version_text(self) -> str:
+        return ".".join(map(str, self.version))
+
+    @property
     def whole(self) -> bool:
         """Say whether it has every flag that we use."""
         return self.version >= _WHOLE

@@ -27,6 +27,14 @@ echo done
 async def try_sandbox(searched: str = SEARCHED) -> Bubblewrap:
     """Give a sandbox that works on this machine, or refuse with the sentence that helps."""
     bubblewrap = find_bubblewrap(searched)
+    try:
+        await _try(bubblewrap)
+    except OSError as error:
+        raise NoSandbox(f"The sandbox cannot be tried here: {error}.") from error
+    return bubblewrap
+
+
+async def _try(bubblewrap: Bubblewrap) -> None:
     with tempfile.TemporaryDirectory(prefix="homing-sandbox-", ignore_cleanup_errors=True) as name:
         workspace, outside = _prepare(Path(name))
         plain = await run(bubblewrap, ["true"], workspace=workspace, seconds=_SECONDS)
@@ -37,7 +45,6 @@ async def try_sandbox(searched: str = SEARCHED) -> Bubblewrap:
     escaped = probed.out.decode(errors="replace").split("\n")
     if escaped != ["done", ""]:
         raise NoSandbox(f"The sandbox does not hold on this machine, so nothing runs in it: a program {escaped[0]}.")
-    return bubblewrap
 
 
 def _prepare(folder: Path) -> tuple[Path, Path]:

@@ -18,7 +18,7 @@ _SIGNS = {"ok": ("●", "green"), "note": ("○", "yellow"), "wrong": ("✕", "r
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at clock, zones, disk, database, model, channels and engine; say how to fix what is wrong."""
+    """Look at clock, zones, disk, database, model, channels, sandbox and engine; say how to fix what is wrong."""
     findings = _look(load())
     if as_json:
         for finding in findings:
@@ -30,7 +30,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _look(settings: Settings) -> list[Finding]:
-    from homing.cli.doctor.host import look_at_clock, look_at_disk, look_at_zones, made_at
+    from homing.cli.doctor.host import look_at_clock, look_at_disk, look_at_sandbox, look_at_zones, made_at
     from homing.cli.doctor.store import look_at_store
     from homing.cli.doctor.world import look_at_channels, look_at_model
     from homing.cli.logs import quiet_logs
@@ -43,6 +43,7 @@ def _look(settings: Settings) -> list[Finding]:
         ("Database", lambda: look_at_store(settings)),
         ("Model", lambda: look_at_model(settings)),
         ("Channels", lambda: look_at_channels(settings)),
+        ("Sandbox", lambda: look_at_sandbox(settings)),
         ("Server", lambda: _look_at_server(settings)),
     )
     found: list[Finding] = []

@@ -1,5 +1,6 @@
 """Looks at this machine: its clock, its zone data, its disk."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
 from homing.cli.home import sqlite_file
+from homing.sandbox.errors import NO_PYTHON, NoSandbox
 from homing.settings import Settings
+from homing.wiring import open_sandbox
 
 _LEAST_FREE = 200_000_000
 _LITTLE_FREE = 1_000_000_000
@@ -28,6 +31,19 @@ def look_at_clock(built_after: datetime) -> Finding:
     if kept is False:
         return noted("Clock", f"{said}, not synchronised", "Switch on NTP, for example: timedatectl set-ntp true")
     return ok("Clock", said if kept is None else f"{said}, synchronised")
+
+
+def look_at_sandbox(settings: Settings) -> Finding:
+    """Try the sandbox; only the programs that agents run need it."""
+    try:
+        found = asyncio.run(open_sandbox(settings))
+    except NoSandbox as refused:
+        said = f"programs cannot run here ({refused.error})" if refused.error else "programs cannot run here"
+        return noted("Sandbox", said, refused.detail)
+    said = f"bubblewrap {found.version_text} works"
+    if not found.whole:
+        return noted("Sandbox", f"{said}, but cannot limit /tmp and /dev/shm", "Install bubblewrap 0.8 or newer.")
+    return ok("Sandbox", said) if found.python else noted("Sandbox", f"{said}, without network", NO_PYTHON)
 
 
 def _is_kept() -> bool | None:
