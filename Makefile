@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 
 # What the page is made of decides when it is made again. Types of the server's answers are generated; the build erases them.
 MODULES    := ui/node_modules/.ready
-PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -name openapi.json -not -name schema.ts)
+PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/.tests/*' -not -name openapi.json -not -name schema.ts)
 
 .PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture soak weigh clean
 
@@ -111,4 +111,4 @@ weigh:
 	@$(PYTHON) -m benchmarks.weigh
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/openapi.json ui/src/api/schema.ts
+	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/.tests ui/openapi.json ui/src/api/schema.ts

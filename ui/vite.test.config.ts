@@ -9,7 +9,7 @@ export default defineConfig({
   publicDir: false,
   build: {
     ssr: true,
-    outDir: "node_modules/.tests",
+    outDir: ".tests",
     emptyOutDir: true,
     rollupOptions: {
       input: Object.fromEntries(tests.map((file) => [file.replaceAll("/", "."), `src/${file}`])),
