@@ -1,0 +1,215 @@
+"""The files of a workspace, from outside the sandbox: a program inside may change anything there at any moment.
+
+Every part of a path is opened by itself and no link is followed, so nothing leads out; only regular files are read;
+a write is a new file that takes the old one's name.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from errno import EDQUOT, ELOOP, ENOSPC, ENOTDIR
+from pathlib import Path
+from typing import Literal
+
+from homing.model.errors import Invalid, NotFound, Refused, TooLarge
+from homing.sandbox.bubblewrap import WORKSPACE
+
+MAX_FILE = 2 << 20
+MAX_WORKSPACE = 1 << 30
+MAX_LISTED = 1000
+DEFAULT_LINES = 2000
+_MAX_PATH = 1000
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK the opening of a pipe would wait for somebody to write into it.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of a folder's list."""
+
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """A folder made by `make_workspace`."""
+
+    folder: Path
+
+    def read_file(self, path: str, *, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
+        """Give a text file's lines from number `offset` on, at most `limit` of them."""
+        lines = self._text(path).splitlines(keepends=True)
+        if offset < 1 or limit < 1:
+            raise _invalid("offset and limit count lines from 1.", field="offset")
+        if lines and offset > len(lines):
+            raise _invalid(f"{path} has {len(lines)} lines.", field="offset")
+        return "".join(lines[offset - 1 : offset - 1 + limit])
+
+    def write_file(self, path: str, text: str) -> None:
+        """Write a text file, with the folders above it."""
+        data = text.encode()
+        if len(data) > MAX_FILE:
+            raise TooLarge(f"A file has at most {MAX_FILE >> 20} MB; write it in parts, or let a program make it.")
+        if self.used_bytes() + len(data) > MAX_WORKSPACE:
+            raise _full()
+        *folders, name = _parts(path)
+        with self._opened(path, folders, make=True) as parent:
+            self._replace(parent, name, path, data)
+
+    def edit_file(self, path: str, old: str, new: str) -> None:
+        """Replace the one place in a file that has this text."""
+        text = self._text(path)
+        if not old:
+            raise _invalid("Say which text is to be replaced.", field="old")
+        found = text.count(old)
+        if found == 0:
+            raise _invalid(f"{path} does not have this text. Read it again: spaces and line ends count.", field="old")
+        if found > 1:
+            raise _invalid(f"{path} has this text {found} times. Give more of what stands around it.", field="old")
+        self.write_file(path, text.replace(old, new))
+
+    def list_files(self, path: str = "") -> list[Entry]:
+        """List a folder by name."""
+        with self._opened(path, _parts(path, empty=True)) as folder:
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - a descriptor has no path
+            if len(names) > MAX_LISTED:
+                raise TooLarge(f"{path or 'The workspace'} has {len(names)} entries; list them with a program.")
+            return [entry for name in names if (entry := _entry(folder, name)) is not None]
+
+    def used_bytes(self) -> int:
+        """Count what the files of the workspace take up."""
+        used = 0
+        with self._opened("", []) as top:
+            for _, folders, files, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+                for name in (*folders, *files):
+                    with suppress(FileNotFoundError):
+                        used += os.stat(name, dir_fd=folder, follow_symlinks=False).st_blocks * 512
+        return used
+
+    def _text(self, path: str) -> str:
+        *folders, name = _parts(path)
+        with self._opened(path, folders) as parent, _reported(path):
+            fd = os.open(name, _FILE, dir_fd=parent)
+            try:
+                mode = os.fstat(fd).st_mode
+                if stat.S_ISDIR(mode):
+                    raise _invalid(f"{path} is a folder; list_files shows what is in it.")
+                if not stat.S_ISREG(mode):
+                    raise _invalid(f"{path} is not a regular file.")
+                with open(fd, "rb", closefd=False) as file:
+                    data = file.read(MAX_FILE + 1)
+            finally:
+                os.close(fd)
+        if len(data) > MAX_FILE:
+            raise TooLarge(f"{path} has more than {MAX_FILE >> 20} MB; read parts of it with a program.")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise _invalid(f"{path} is not text in UTF-8.") from None
+
+    @contextmanager
+    def _opened(self, path: str, folders: list[str], *, make: bool = False) -> Generator[int]:
+        """Open a folder below the workspace, one part at a time."""
+        fd = os.open(self.folder, _FOLDER)
+        try:
+            with _reported(path):
+                owner = os.fstat(fd).st_uid
+                for name in folders:
+                    made = make and _made(fd, name)
+                    inner = os.open(name, _FOLDER, dir_fd=fd)
+                    os.close(fd)
+                    fd = inner
+                    if made:
+                        _give(fd, owner)
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _replace(self, parent: int, name: str, path: str, data: bytes) -> None:
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+                raise _invalid(f"{path} is not a regular file, so it is not replaced.")
+        beside = f".homing-{secrets.token_hex(8)}"
+        with _reported(path):
+            fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=parent)
+            try:
+                with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
+                    file.write(data)
+                    _give(fd, self.folder.stat().st_uid)
+                os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    os.unlink(beside, dir_fd=parent)
+                raise
+
+
+def _parts(path: str, *, empty: bool = False) -> list[str]:
+    """Split a path as the program inside spells it, relative or below /workspace."""
+    if len(path) > _MAX_PATH or "\0" in path:
+        raise _invalid(f"A path has at most {_MAX_PATH} characters, and no NUL.")
+    inner = path.removeprefix(WORKSPACE) if path == WORKSPACE or path.startswith(f"{WORKSPACE}/") else path
+    if inner.startswith("/") and inner == path:
+        raise _invalid(f"{path} is outside the workspace; write a path below {WORKSPACE}.")
+    parts = [part for part in inner.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise _invalid(f"{path} has .. in it; write it without.")
+    if not parts and not empty:
+        raise _invalid("Name a file.")
+    return parts
+
+
+def _made(folder: int, name: str) -> bool:
+    try:
+        os.mkdir(name, 0o755, dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _give(fd: int, uid: int) -> None:
+    """As root, let what we made belong to who runs inside."""
+    if os.geteuid() == 0:
+        os.fchown(fd, uid, uid)
+
+
+def _entry(folder: int, name: str) -> Entry | None:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    kinds: dict[int, Literal["file", "folder", "link"]] = {
+        stat.S_IFREG: "file",
+        stat.S_IFDIR: "folder",
+        stat.S_IFLNK: "link",
+    }
+    shown = os.fsencode(name).decode(errors="replace")
+    return Entry(name=shown, kind=kinds.get(stat.S_IFMT(found.st_mode), "other"), size=found.st_size)
+
+
+@contextmanager
+def _reported(path: str) -> Generator[None]:
+    """Turn the system's errors into sentences about the path that was asked for."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFound(f"{path} does not exist; list_files shows what does.") from None
+    except OSError as error:
+        if error.errno in (ELOOP, ENOTDIR):
+            raise _invalid(f"{path} leads through a link or a file; links are not followed.") from None
+        if error.errno in (ENOSPC, EDQUOT):
+            raise _full() from None
+        raise _invalid(f"{path} cannot be used: {error.strerror}.") from error
+
+
+def _full() -> Refused:
+    return TooLarge(f"The workspace is full ({MAX_WORKSPACE >> 20} MB). Delete what is not needed.")
+
+
+def _invalid(detail: str, *, field: str = "path") -> Invalid:
+    return Invalid(detail, field=field, code="out_of_range")
