@@ -16,7 +16,7 @@ from benchmarks._instance import database, instance, no_op, say, stock
 from homing.model.people import OWNER
 from homing.store import Tx
 from homing.store import tables as t
-from homing.store.inbounds import NewInbound, enqueue
+from homing.store.inbounds import NewInbound, take_in
 from homing.wiring import Homing, make_engine, running
 
 IN_A_ROW = 4
@@ -86,7 +86,7 @@ async def _let_go(homing: Homing, turns: int) -> tuple[float, int]:
 
 def _fill(tx: Tx, turns: int) -> None:
     ids = [row[0] for row in tx.rows(sa.select(t.session.c.id).where(t.session.c.key.startswith("web:s")))]
-    enqueue(tx, [
+    take_in(tx, [
         NewInbound(
             session_id=ids[n % len(ids)], lane_id=ids[n % len(ids)], user_id=OWNER, source="person", line="people",
             mode="queue", text=f"hello {n}",

@@ -25,7 +25,7 @@ from homing.operations.shapes import session_asks
 from homing.operations.shapes.people_asks import GrantRef
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
 from homing.store import tables as t
-from homing.store.deliveries import ATTEMPT, NewOutbound
+from homing.store.deliveries import ATTEMPT
 from homing.testing import RecordingChannel, WebhookReceiver
 from support.worlds import World
 
@@ -72,7 +72,7 @@ class Office:
     def retry(self, delivery_id: str) -> bool:
         def again(tx: Tx) -> bool:
             sessions.lock(tx, [self.session.id])
-            rev = sessions.bump_rev(tx, {self.session.id: 0})[self.session.id].rev
+            rev = sessions.touch(tx, self.session.id)
             return deliveries.retry(tx, delivery_id, rev=rev)
 
         return self.world.write(again)
@@ -84,12 +84,7 @@ def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, own: b
         known = sessions.addresses(tx, [session.id])[session.id]
         sessions.set_addresses(tx, session.id, list(dict.fromkeys([*known, *addresses])))
     message = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="chat", text=text)
-    (seq,), marks = sessions.append_messages(tx, [message])
-    rev = marks[session.id].rev
-    outbound = NewOutbound(
-        session_id=session.id, user_id=session.user_id, seq=seq, rev=rev, cause="note", addresses=addresses
-    )
-    deliveries.add_outbound(tx, [outbound])
+    [seq], _ = deliveries.post(tx, [message], only=addresses)
     return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq])[seq]]
 
 

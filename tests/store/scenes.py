@@ -1,7 +1,7 @@
 """Rows to begin from, and ways to let several takers loose on them at once."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ from homing.model.people import Caller
 from homing.model.sessions import Session
 from homing.operations.context import Context, Instance
 from homing.operations.firing import Firing, fire
-from homing.store import Store, Tx, inbounds, jobs, sessions
+from homing.store import Store, Tx, deliveries, inbounds, jobs, sessions
+from homing.store.deliveries import Cause
 from homing.store.inbounds import NewInbound
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = No
     """Put a person's message into the lane, as the desk does."""
     lane_id = lane_id or session.id
     sessions.lock(tx, {session.id, lane_id})
-    [inbound_id] = inbounds.enqueue(
+    [inbound_id] = inbounds.take_in(
         tx,
         [
             NewInbound(
@@ -94,16 +95,24 @@ def person_says(tx: Tx, session: Session, text: str, *, lane_id: int | None = No
             )
         ],
     )  # fmt: skip
-    sessions.bump_rev(tx, {session.id: 0})
     return inbound_id
 
 
 def say(tx: Tx, session: Session, text: str, **values: Any) -> int:
     """Write one message into a session; return its seq."""
     sessions.lock(tx, [session.id])
-    message = NewMessage(**{"session_id": session.id, "lane_id": session.id, "role": "assistant", "kind": "note",
-                            "text": text} | values)  # fmt: skip
-    return sessions.append_messages(tx, [message])[0][0]
+    return sessions.append_messages(tx, [_message(session, text, values)])[0][0]
+
+
+def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, cause: Cause = "note", **values: Any) -> int:
+    """Write one message that is owed to these addresses; return its seq."""
+    sessions.lock(tx, [session.id])
+    return deliveries.post(tx, [_message(session, text, values)], cause=cause, only=addresses)[0][0]
+
+
+def _message(session: Session, text: str, values: dict[str, Any]) -> NewMessage:
+    plain = {"session_id": session.id, "lane_id": session.id, "role": "assistant", "kind": "note", "text": text}
+    return NewMessage(**plain | values)
 
 
 def claim(worker_id: str = "worker_a", seconds: float = 30.0, clock: Clock | None = None) -> Claim:

@@ -14,9 +14,8 @@ from homing.model.clock import SystemClock
 from homing.operations.context import Instance
 from homing.store import Store, Tx, deliveries, maintenance, picking, turns
 from homing.store import tables as t
-from homing.store.deliveries import NewOutbound
 from homing.testing import FakeClock
-from store.scenes import OWNER, add_job, add_session, claim, do, open_lane, person_says, rows, say
+from store.scenes import add_job, add_session, claim, do, open_lane, owe, person_says, rows
 
 OFF = timedelta(seconds=30)
 
@@ -94,11 +93,7 @@ def test_nothing_fires_early_or_late_because_a_scheduler_errs(off: dict[str, Sto
 def test_deliveries_and_kept_answers_go_by_the_servers_clock(off: dict[str, Store]) -> None:
     def furnish(tx: Tx) -> None:
         session = add_session(tx)
-        owed = NewOutbound(
-            session_id=session.id, user_id=OWNER, seq=say(tx, session, "x"), rev=1, cause="note",
-            addresses=["webhook:wh_1"],
-        )  # fmt: skip
-        deliveries.add_outbound(tx, [owed])
+        owe(tx, session, "x", ["webhook:wh_1"])
         maintenance.beat(tx, "worker", name="w", schedules=True, next_wake_at=None)
 
     off["ahead"].write_now(furnish)

@@ -11,8 +11,7 @@ from homing.engine.scheduler import tick
 from homing.operations.context import Instance
 from homing.store import Store, Tx, steps
 from homing.store import tables as t
-from homing.store.deliveries import NewOutbound, add_outbound
-from store.scenes import OWNER, add_job, add_session, claim, count, open_lane, person_says, say
+from store.scenes import OWNER, add_job, add_session, claim, count, open_lane, owe, person_says, say
 
 Attempt = Callable[[Tx, Instance], Any]
 
@@ -79,9 +78,7 @@ def _turn(tx: Tx, instance: Instance, **values: Any) -> Any:
 
 def _delivery(tx: Tx, **values: Any) -> Any:
     session = add_session(tx)
-    seq = say(tx, session, "hello")
-    owed = NewOutbound(session_id=session.id, user_id=OWNER, seq=seq, rev=1, cause="note", addresses=["webhook:wh_1"])
-    add_outbound(tx, [owed])
+    owe(tx, session, "hello", ["webhook:wh_1"])
     return sa.update(t.delivery).values(values)
 
 
@@ -96,10 +93,7 @@ def _a_second_closing_of_a_turn(tx: Tx, instance: Instance) -> Any:
     session = add_session(tx)
     person_says(tx, session, "hello")
     turn = open_lane(tx, session.id, instance).turn
-    owed = NewOutbound(
-        session_id=session.id, user_id=OWNER, seq=1, rev=1, cause="closing", turn_id=turn.id, addresses=[]
-    )
-    add_outbound(tx, [owed])
+    owe(tx, session, "hello", [], cause="closing", turn_id=turn.id)
     return sa.insert(t.outbound).values(
         session_id=session.id, seq=1, cause="closing", turn_id=turn.id, created_at=tx.now()
     )

@@ -5,23 +5,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from homing.model.messages import Delivery
+from homing.model.messages import Delivery, NewMessage
 from homing.model.sessions import Session
 from homing.store import Store, Tx, deliveries, inbounds, sessions
 from homing.store import tables as t
-from homing.store.deliveries import ATTEMPT, NewOutbound
+from homing.store.deliveries import ATTEMPT
 from homing.store.inbounds import NewInbound
-from store.scenes import OWNER, add_session, do, rows, say
+from store.scenes import OWNER, add_session, do, rows
+from store.scenes import owe as owe_to
 
 
 def owe(tx: Tx, session: Session, *addresses: str, text: str = "hello") -> int:
-    seq = say(tx, session, text)
-    rev = sessions.get(tx, session.id).rev
-    outbound = NewOutbound(
-        session_id=session.id, user_id=session.user_id, seq=seq, rev=rev, cause="note", addresses=list(addresses)
-    )
-    deliveries.add_outbound(tx, [outbound])
-    return seq
+    return owe_to(tx, session, text, addresses)
 
 
 def finish(store: Store, delivery: Delivery, **values: Any) -> bool:
@@ -54,14 +49,15 @@ def test_on_a_screen_the_message_is_the_delivery_and_elsewhere_it_is_owed(store:
 def test_many_outbounds_at_once_each_get_their_own_deliveries(store: Store) -> None:
     def work(tx: Tx) -> None:
         made = [add_session(tx, f"web:{n}") for n in range(20)]
-        owed = [
-            NewOutbound(
-                session_id=session.id, user_id=OWNER, seq=say(tx, session, "x"), rev=2, cause="note",
-                addresses=[f"webhook:{session.key}"] * (session.id % 2),
-            )
-            for session in made
-        ]  # fmt: skip
-        deliveries.add_outbound(tx, owed)
+        for session in made:
+            sessions.set_addresses(tx, session.id, [f"webhook:{session.key}"] * (session.id % 2))
+        deliveries.post(
+            tx,
+            [
+                NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text="x")
+                for session in made
+            ],
+        )
 
     store.write_now(work)
     numbers = {row.n: row.session_id for row in rows(store, t.outbound)}
@@ -156,7 +152,7 @@ def test_one_note_about_an_address_replaces_the_one_before(store: Store) -> None
     def work(tx: Tx) -> tuple[int, int]:
         session = add_session(tx)
         notes = [("webhook:wh_1", 2), ("webhook:wh_1", 1), ("webhook:wh_2", 5)]
-        inbounds.enqueue(
+        inbounds.take_in(
             tx,
             [
                 NewInbound(

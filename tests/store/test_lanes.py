@@ -26,7 +26,7 @@ def put(tx: Tx, session: Session, text: str, **values: object) -> str:
         "session_id": session.id, "lane_id": session.id, "user_id": session.user_id, "source": "hook", "text": text,
         "line": "machines",
     }  # fmt: skip
-    [inbound_id] = inbounds.enqueue(tx, [NewInbound(**plain | values)])  # type: ignore[arg-type]
+    [inbound_id] = inbounds.take_in(tx, [NewInbound(**plain | values)])  # type: ignore[arg-type]
     return inbound_id
 
 

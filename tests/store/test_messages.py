@@ -160,7 +160,7 @@ def test_in_a_shared_lane_a_note_of_another_chat_does_not_tell_a_turn_twice(stor
     def work(tx: Tx) -> None:
         lane = add_session(tx, "unified:default")
         one, other = add_session(tx, "web:one"), add_session(tx, "web:other")
-        inbounds.enqueue(
+        inbounds.take_in(
             tx,
             [
                 NewInbound(

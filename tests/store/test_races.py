@@ -21,7 +21,7 @@ from homing.engine.turn_result import TurnResult
 from homing.model.errors import Conflict, NotReady, SlowDown
 from homing.model.people import Agent
 from homing.model.sessions import Session
-from homing.operations.context import Instance, unified_lanes
+from homing.operations.context import Instance
 from homing.operations.hooks import call_hook
 from homing.operations.jobs import add_job as add_job_at_desk
 from homing.operations.messages import send_message
@@ -46,8 +46,8 @@ from homing.store import (
     turns,
 )
 from homing.store import tables as t
-from homing.store.deliveries import NewOutbound
 from homing.store.inbounds import NewInbound
+from homing.store.lanes import unified_lanes
 from store.scenes import (
     OWNER,
     TAKERS,
@@ -61,6 +61,7 @@ from store.scenes import (
     ending,
     many_stores,
     open_lane,
+    owe,
     person_says,
     race,
     rows,
@@ -231,16 +232,7 @@ def test_each_delivery_is_taken_once_and_each_address_in_order(database: str) ->
         def furnish(tx: Tx) -> None:
             session = add_session(tx)
             for n in range(depth):
-                seq = say(tx, session, str(n))
-                owed = [f"webhook:wh_{a}" for a in range(addresses)]
-                deliveries.add_outbound(
-                    tx,
-                    [
-                        NewOutbound(
-                            session_id=session.id, user_id=OWNER, seq=seq, rev=1, cause="note", addresses=owed
-                        )
-                    ],
-                )  # fmt: skip
+                owe(tx, session, str(n), [f"webhook:wh_{a}" for a in range(addresses)])
 
         stores[0].write_now(furnish)
         sent: list[tuple[str, int]] = []
@@ -268,12 +260,8 @@ def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once
             for user in ("ana", "ben", "eve"):
                 people.add_user(tx, user, role="user")
                 session = add_session(tx, key=f"web:{user}", user_id=user)
-                seq = say(tx, session, "hello")
                 owed = [f"{channel}:{user}{n}" for n in range(20) for channel in ("webhook", "email")]
-                deliveries.add_outbound(
-                    tx,
-                    [NewOutbound(session_id=session.id, user_id=user, seq=seq, rev=1, cause="note", addresses=owed)],
-                )
+                owe(tx, session, "hello", owed)
 
         stores[0].write_now(furnish)
 
@@ -306,7 +294,7 @@ def test_of_many_calls_of_hooks_at_once_the_brakes_let_through_what_they_may_and
                 session_id=session.id, lane_id=session.id, user_id=OWNER, source="hook", text="x", line="machines",
                 depth=1, hook_id=deep.id,
             )  # fmt: skip
-            inbounds.enqueue(tx, [caused] * 25)
+            inbounds.take_in(tx, [caused] * 25)
             # Earlier than the last minute, which has a limit of its own.
             tx.run(sa.update(t.inbound).values(queued_at=tx.now() - timedelta(minutes=2)))
             return session.id
@@ -348,7 +336,7 @@ def test_a_run_is_either_withdrawn_or_opened(database: str, instance: Instance) 
             sessions.lock(tx, [session_id])
             if not inbounds.withdraw_runs(tx, [run_id]):
                 return False
-            rev = sessions.bump_rev(tx, {session_id: 0})[session_id].rev
+            rev = sessions.touch(tx, session_id)
             runs.finish_runs(tx, [runs.Finished(run_id=run_id, state="skipped", reason="disabled", rev=rev)])
             return True
 

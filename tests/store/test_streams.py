@@ -12,9 +12,8 @@ from homing.model.messages import NewMessage
 from homing.model.sessions import Session
 from homing.operations.context import Instance
 from homing.store import Store, Tx, deliveries, jobs, sessions
-from homing.store.deliveries import NewOutbound
 from store.followers import Follower, newest
-from store.scenes import OWNER, add_job, add_session, claim, close_turn, do, many_stores, race, run_now, say, watched
+from store.scenes import add_job, add_session, claim, close_turn, do, many_stores, race, run_now, say, watched
 
 
 def several(tx: Tx, session: Session, number: int) -> None:
@@ -24,23 +23,13 @@ def several(tx: Tx, session: Session, number: int) -> None:
         NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=str(n))
         for n in range(number)
     ]
-    seqs, marks = sessions.append_messages(tx, told)
-    deliveries.add_outbound(
-        tx,
-        [
-            NewOutbound(
-                session_id=session.id, user_id=OWNER, seq=seq, rev=marks[session.id].rev, cause="note",
-                addresses=[f"webhook:wh_{seq % 5}"],
-            )
-            for seq in seqs
-        ],
-    )  # fmt: skip
+    deliveries.post(tx, told, only=[f"webhook:wh_{n}" for n in range(3)])
 
 
 def carry(tx: Tx, session: Session, *, sent: bool) -> None:
     for delivery in deliveries.take_deliveries(tx, 3):
         sessions.lock(tx, [session.id])
-        rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
+        rev = sessions.touch(tx, session.id)
         deliveries.finish_delivery(tx, delivery, rev=rev, sent=sent, error=None if sent else "no")
 
 
@@ -49,7 +38,7 @@ def toggle(tx: Tx, job_id: str) -> None:
     job = jobs.get(tx, job_id)
     assert job is not None
     sessions.lock(tx, [job.session_id])
-    rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(tx, job.session_id)
     values = {"enabled": not job.enabled, "disabled_by": "person" if job.enabled else None, "next_run_at": None}
     jobs.change(tx, job, {**values, "rev": rev})
 

@@ -14,11 +14,11 @@ from homing.model.runs import Run
 from homing.model.schedules import At
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Step, Turn
-from homing.operations.context import lane_of
 from homing.operations.firing import Firing, fire
 from homing.store import Store, Tx, inbounds, jobs, people, runs, sessions, steps, turns
 from homing.store import rows as r
 from homing.store import tables as t
+from homing.store.lanes import lane_of
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Ledger:
                 session_id=session.id, lane_id=lane_id, user_id=session.user_id, source=source, text=text, line=line,
                 **values,
             )  # fmt: skip
-            return inbounds.enqueue(tx, [new])[0]
+            return inbounds.take_in(tx, [new])[0]
 
         return self.write(work)
 

@@ -20,9 +20,10 @@ from homing.engine.runner import Runner
 from homing.engine.scheduler import Scheduler
 from homing.engine.turn_context import TurnThinker
 from homing.model.clock import SystemClock
-from homing.operations.context import Instance, lane_of
+from homing.operations.context import Instance
 from homing.settings import load
 from homing.store import Store
+from homing.store.lanes import lane_of
 from homing.testing import ScriptedModel, scripted_model
 from homing.tools.toolbox import toolbox
 from support.ledger import CHAT, Ledger

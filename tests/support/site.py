@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from homing.model.messages import NewMessage
 from homing.model.people import OWNER, Role
 from homing.store import Tx, deliveries, people, sessions
-from homing.store.deliveries import NewOutbound
 from homing.web.app import make_app
 from homing.web.callers import KEY
 from homing.web.limits import Limits
@@ -94,16 +93,7 @@ def owe(world: World, key: str, text: str, addresses: Sequence[str]) -> list[str
         assert session is not None
         sessions.lock(tx, [session.id])
         note = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="note", text=text)
-        [seq], marks = sessions.append_messages(tx, [note])
-        deliveries.add_outbound(
-            tx,
-            [
-                NewOutbound(
-                    session_id=session.id, user_id=session.user_id, seq=seq, rev=marks[session.id].rev, cause="note",
-                    addresses=list(addresses),
-                )
-            ],
-        )  # fmt: skip
+        [seq], _ = deliveries.post(tx, [note], only=addresses)
         return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq]).get(seq, [])]
 
     return loudly(world, work)
@@ -116,7 +106,7 @@ def kill(world: World, delivery_id: str) -> None:
         delivery = deliveries.get(tx, delivery_id)
         assert delivery is not None
         sessions.lock(tx, [delivery.session_id])
-        rev = sessions.bump_rev(tx, {delivery.session_id: 0})[delivery.session_id].rev
+        rev = sessions.touch(tx, delivery.session_id)
         assert deliveries.finish_delivery(tx, delivery, rev=rev, sent=False, error="Nobody took it.")
 
     loudly(world, work)

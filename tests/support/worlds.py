@@ -86,7 +86,7 @@ class World:
                     session_id=session.id, lane_id=session.id, user_id=session.user_id, source="person",
                     text="Hello?", line="people", address=key, sender_id=session.user_id,
                 )  # fmt: skip
-                inbounds.enqueue(tx, [person])
+                inbounds.take_in(tx, [person])
             [head] = lanes.take_heads(tx, [session.id])
             turn = NewTurn(
                 id=new_id("turn"), head=head, agent_id=session.agent_id, worker_id="tester", claimed_until=None,

@@ -16,11 +16,10 @@ from homing.engine.turn_result import EMPTY, NOTHING, TurnResult
 from homing.model.messages import Kind, NewMessage
 from homing.model.runs import RunState
 from homing.model.turns import Turn
-from homing.operations.context import Instance, lane_of, unified_lanes
+from homing.operations.context import Instance
 from homing.store import Tx, deliveries, jobs, runs, sessions, turns
-from homing.store.deliveries import NewOutbound
+from homing.store.lanes import lane_of, unified_lanes
 from homing.store.runs import Finished
-from homing.store.sessions import is_screen
 from homing.store.turns import Closed, Held
 
 Ended = Literal["closed", "lost"]
@@ -31,9 +30,10 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
     """Close held turns; say for each whether it was still ours."""
     closings = _lock(tx, requests, instance)
     written = [closing for closing in closings if not closing.silent]
-    seqs, revisions = sessions.append_messages(
+    seqs, revisions = deliveries.post(
         tx,
         [_closing_message(closing, tx) for closing in written],
+        cause="closing",
         also={i for closing in closings for i in (closing.session.id, closing.home.id)},
     )
     closing_seq = {closing.turn.id: seq for closing, seq in zip(written, seqs, strict=True)}
@@ -55,23 +55,6 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
     ]
     if runs_finished:
         runs.finish_runs(tx, runs_finished)
-    addresses = sessions.addresses(tx, {closing.session.id for closing in written}) if written else {}
-    deliveries.add_outbound(
-        tx,
-        [
-            NewOutbound(
-                session_id=closing.session.id,
-                user_id=closing.turn.user_id,
-                seq=closing_seq[closing.turn.id],
-                rev=revisions[closing.session.id].rev,
-                cause="closing",
-                turn_id=closing.turn.id,
-                run_id=closing.turn.run_id,
-                addresses=[a for a in addresses[closing.session.id] if not closing.quiet or is_screen(a)],
-            )
-            for closing in written
-        ],
-    )
     for closing in closings:
         fold(tx, closing, closing_seq.get(closing.turn.id))
         report(tx, closing, instance)

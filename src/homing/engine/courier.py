@@ -13,9 +13,9 @@ from homing.channels import Channels, Letter, Receipt
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
-from homing.operations.context import Instance, lane_of
+from homing.operations.context import Instance
 from homing.operations.shapes.message import message_shape
-from homing.store import Store, Tx, deliveries, inbounds, messages, people, sessions, turns
+from homing.store import Store, Tx, deliveries, inbounds, lanes, messages, people, sessions, turns
 from homing.store.bell import Ear
 
 log = structlog.get_logger(__name__)
@@ -152,9 +152,8 @@ class Courier:
 
     def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:
         session = sessions.get(tx, delivery.session_id)
-        lane_id = lane_of(tx, session, unified=self._settings.unified_session)
-        sessions.lock(tx, {session.id, lane_id})
-        rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
+        lane_id = lanes.enter(tx, session, unified=self._settings.unified_session)
+        rev = sessions.touch(tx, session.id)
         if failure is None:
             deliveries.finish_delivery(tx, delivery, rev=rev, sent=True, receipt=receipt.detail if receipt else None)
             return "sent"
@@ -212,7 +211,7 @@ def _tell_agent(tx: Tx, session: Session, lane_id: int, delivery: Delivery) -> N
     """Lay a note into the lane: it wakes nobody, holds no word of the receiver's, and there is one an address."""
     count = deliveries.replace_note(tx, session.id, delivery.address) + 1
     what = "A message" if count == 1 else f"{count} messages"
-    inbounds.enqueue(
+    inbounds.take_in(
         tx,
         [
             inbounds.NewInbound(
@@ -225,4 +224,5 @@ def _tell_agent(tx: Tx, session: Session, lane_id: int, delivery: Delivery) -> N
                 meta={"undelivered": delivery.address, "count": count, "delivery_id": delivery.id},
             )
         ],
+        revised=True,
     )

@@ -10,11 +10,10 @@ from homing.model.errors import Broken
 from homing.model.messages import Kind, Message, NewMessage
 from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond, stop_job
-from homing.operations.context import Instance, lane_of
-from homing.store import Tx, deliveries, inbounds, messages, sessions
-from homing.store.deliveries import NewOutbound
+from homing.operations.context import Instance
+from homing.store import Tx, deliveries, inbounds, messages
 from homing.store.inbounds import NewInbound
-from homing.store.sessions import is_screen
+from homing.store.lanes import lane_of
 
 
 def status_line(
@@ -88,7 +87,7 @@ def report(tx: Tx, closing: ClosingTurn, instance: Instance) -> None:
         if depth <= DEEPEST:
             stop_job(tx, job, home=parent, lane_id=lane_id, run_id=closing.turn.run_id)
         return
-    inbounds.enqueue(
+    inbounds.take_in(
         tx,
         [
             NewInbound(
@@ -105,7 +104,6 @@ def report(tx: Tx, closing: ClosingTurn, instance: Instance) -> None:
             )
         ],
     )
-    sessions.bump_rev(tx, {parent.id: 0})
 
 
 def _lay_in(
@@ -124,19 +122,4 @@ def _lay_in(
         run_id=closing.turn.run_id,
         meta=meta,
     )
-    (seq,), revisions = sessions.append_messages(tx, [message])
-    places = sessions.addresses(tx, [parent.id])[parent.id]
-    deliveries.add_outbound(
-        tx,
-        [
-            NewOutbound(
-                session_id=parent.id,
-                user_id=parent.user_id,
-                seq=seq,
-                rev=revisions[parent.id].rev,
-                cause="note",
-                addresses=[a for a in places if kind != "status" or is_screen(a)],
-                run_id=closing.turn.run_id,
-            )
-        ],
-    )
+    deliveries.post(tx, [message])

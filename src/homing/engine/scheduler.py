@@ -18,11 +18,12 @@ from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
 from homing.model.runs import COUNTED, run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
-from homing.operations.context import Instance, lane_of, unified_lanes
+from homing.operations.context import Instance
 from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.notes import give_note
 from homing.store import Store, Tx, jobs, maintenance, runs, sessions
+from homing.store.lanes import lane_of, unified_lanes
 from homing.store.runs import NewRun
 
 log = structlog.get_logger(__name__)
@@ -176,7 +177,7 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, instance: Instance) -
     """Rule 20: record it on this job alone; after three in a row it is paused with a reason and a note."""
     sessions.lock(tx, [job.session_id])
     home = sessions.get(tx, job.session_id)
-    rev = sessions.bump_rev(tx, {home.id: 0})[home.id].rev
+    rev = sessions.touch(tx, home.id)
     line = _cannot_compute(error)
     run = NewRun(
         id=run_id(job.id, job.next_run_at, "timer"),
@@ -229,7 +230,7 @@ def wake_paused(tx: Tx, *, limit: int = BATCH, after: datetime | None = None) ->
     waking = jobs.take_waking(tx, now, limit, after=after)
     sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
-        rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
+        rev = sessions.touch(tx, job.session_id)
         values: dict[str, object] = {"disabled_until": None, "rev": rev}
         try:
             upcoming = job.timing.next_due(max(now, runs.left_out_until(tx, job.id) or now))

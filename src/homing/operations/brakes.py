@@ -49,7 +49,7 @@ def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | Non
     """Disable a locked job that asked for more turns than its conversation takes of one, and say so once."""
     if not job.enabled or job.next_run_at is None:
         return
-    rev = sessions.bump_rev(tx, {home.id: 0})[home.id].rev
+    rev = sessions.touch(tx, home.id)
     jobs.engine_write(
         tx,
         job.id,

@@ -1,12 +1,12 @@
 """The desk: one transaction, one caller. Every operation takes it first, and checks its rules here and nowhere else."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from homing.model.errors import Forbidden, NotFound
 from homing.model.people import Caller
-from homing.model.sessions import UNIFIED, Session, unified_key
+from homing.model.sessions import UNIFIED, Session
 from homing.settings import Settings
 from homing.store import LookAgain, Tx, people, sessions
 
@@ -64,19 +64,3 @@ class Context:
     def admin(self) -> None:
         if not self.caller.admin:
             raise Forbidden("Only an admin may do this.")
-
-
-def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
-    """Rule 29: a session is its own lane; with a unified session, all chats of a user share one."""
-    if not unified or session.parent_id is not None:
-        return session.id
-    return unified_lanes(tx, {session.user_id: session.agent_id})[session.user_id]
-
-
-def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
-    """Name the shared lane of each user (user id to agent id), made if missing. Ask before locking any session."""
-    wanted = [
-        {"key": unified_key(user_id), "user_id": user_id, "agent_id": agents[user_id]} for user_id in sorted(agents)
-    ]
-    ids = sessions.make_missing(tx, wanted)
-    return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}

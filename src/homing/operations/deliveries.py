@@ -2,14 +2,14 @@
 
 from homing.model.errors import Conflict, NotFound
 from homing.model.messages import NewMessage
-from homing.operations.context import Context, lane_of
+from homing.operations.context import Context
 from homing.operations.sessions import check_address
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.delivery import DeliveryShape, delivery_shape
 from homing.operations.shapes.session_asks import DeliveryRef, ListDeliveries, TestAddress
 from homing.store import deliveries, sessions
-from homing.store.deliveries import NewOutbound
+from homing.store.lanes import lane_of
 
 TEST_TEXT = "This is a test message from Homing. If you can read it, this address works."
 
@@ -37,7 +37,7 @@ def retry_delivery(ctx: Context, ask: DeliveryRef) -> DeliveryShape:
     if delivery is None or delivery.user_id != ctx.caller.user_id:
         raise NotFound(f"There is no delivery {ask.delivery_id}. List them with list_deliveries.")
     sessions.lock(ctx.tx, [delivery.session_id])
-    rev = sessions.bump_rev(ctx.tx, {delivery.session_id: 0})[delivery.session_id].rev
+    rev = sessions.touch(ctx.tx, delivery.session_id)
     if not deliveries.retry(ctx.tx, delivery.id, rev=rev):
         raise Conflict(f"This delivery is {delivery.state}; only a dead one can be tried again.")
     again = deliveries.get(ctx.tx, delivery.id)
@@ -53,15 +53,6 @@ def test_address(ctx: Context, ask: TestAddress) -> DeliveryShape:
     sessions.lock(ctx.tx, [session.id])
     session = ctx.again(session)
     note = NewMessage(session_id=session.id, lane_id=lane_id, role="assistant", kind="note", text=TEST_TEXT)
-    [seq], revisions = sessions.append_messages(ctx.tx, [note])
-    owed = NewOutbound(
-        session_id=session.id,
-        user_id=session.user_id,
-        seq=seq,
-        rev=revisions[session.id].rev,
-        cause="note",
-        addresses=[ask.address],
-    )
-    deliveries.add_outbound(ctx.tx, [owed])
+    [seq], _ = deliveries.post(ctx.tx, [note], only=[ask.address])
     [delivery] = deliveries.of_messages(ctx.tx, session.id, [seq])[seq]
     return delivery_shape(delivery)

@@ -13,10 +13,9 @@ from homing.model.messages import NewMessage
 from homing.model.runs import Trigger, isolated_key, run_id
 from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond
-from homing.operations.context import unified_lanes
 from homing.store import Tx, deliveries, inbounds, jobs, runs, sessions
-from homing.store.deliveries import NewOutbound
 from homing.store.inbounds import NewInbound
+from homing.store.lanes import unified_lanes
 from homing.store.runs import Finished, NewRun
 
 SUMMARY = 200
@@ -81,12 +80,11 @@ def fire(
     going = fresh - braked
     living = [f for f in firings if f.run_id in going and found[f.job.session_id].deleted_at is None]
     told = [f for f in living if f.job.payload_kind == "reminder"]
-    seqs, _ = sessions.append_messages(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
-    _owe(tx, told, seqs, revs)
+    seqs, _ = deliveries.post(tx, [_reminder(f, lane_ids[f.run_id]) for f in told], also=bound)
     events = [f for f in living if f.job.payload_kind == "system_event"]
     turns = [f for f in living if f.job.payload_kind == "agent_turn"]
-    inbounds.enqueue(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns])
-    inbounds.enqueue(tx, _event_inbounds(tx, events, lane_ids, beating=beating))
+    inbounds.take_in(tx, [_turn_inbound(f, found, own, lane_ids) for f in turns], revised=True)
+    inbounds.take_in(tx, _event_inbounds(tx, events, lane_ids, beating=beating), revised=True)
     _finish(tx, told, dict(zip((f.run_id for f in told), seqs, strict=True)), revs)
     _finish(tx, events, {}, revs)
     return Fired(run_ids=fresh, revs=revs, braked=braked & fresh)
@@ -202,27 +200,6 @@ def _reminder(firing: Firing, lane_id: int) -> NewMessage:
         job_id=firing.job.id,
         run_id=firing.run_id,
         meta=_ids(firing),
-    )
-
-
-def _owe(tx: Tx, told: Sequence[Firing], seqs: Sequence[int], revs: Mapping[int, int]) -> None:
-    if not told:
-        return
-    places = sessions.addresses(tx, {f.job.session_id for f in told})
-    deliveries.add_outbound(
-        tx,
-        [
-            NewOutbound(
-                session_id=f.job.session_id,
-                user_id=f.job.user_id,
-                seq=seq,
-                rev=revs[f.job.session_id],
-                cause="note",
-                addresses=places[f.job.session_id],
-                run_id=f.run_id,
-            )
-            for f, seq in zip(told, seqs, strict=True)
-        ],
     )
 
 

@@ -17,7 +17,7 @@ from homing.model.errors import Invalid, NotFound, SlowDown
 from homing.model.ids import new_secret
 from homing.model.sessions import Session
 from homing.operations.brakes import caused_too_many
-from homing.operations.context import Context, lane_of
+from homing.operations.context import Context
 from homing.operations.notes import give_note
 from homing.operations.shapes.base import MAX_MESSAGE, Listing, utc
 from homing.operations.shapes.people_asks import Gone
@@ -30,7 +30,7 @@ from homing.operations.shapes.session_asks import (
     RemoveHook,
     SessionRef,
 )
-from homing.store import inbounds, people, sessions
+from homing.store import inbounds, lanes, people, sessions
 from homing.store.inbounds import NewInbound
 from homing.store.lanes import Cause
 from homing.store.people import Hook
@@ -65,8 +65,7 @@ def call_hook(ctx: Context, ask: CallHook) -> CalledShape:
     session = sessions.get(ctx.tx, hook.session_id) if hook else None
     if hook is None or session is None or session.deleted_at is not None:
         raise NotFound("There is no such hook.")
-    lane_id = lane_of(ctx.tx, session, unified=ctx.settings.unified_session)
-    sessions.lock(ctx.tx, [session.id, lane_id])
+    lane_id = lanes.enter(ctx.tx, session, unified=ctx.settings.unified_session)
     # Read again under the lock: the session may be gone, the hook closed or paused.
     hook = people.find_hook(ctx.tx, ask.token)
     if hook is None or sessions.get(ctx.tx, session.id).deleted_at is not None:
@@ -76,7 +75,7 @@ def call_hook(ctx: Context, ask: CallHook) -> CalledShape:
     if known is not None:
         return CalledShape(inbound_id=known.id, repeats="same" if known.text == _text(ask.body) else "other")
     line = _line(ctx, ask, hook, session, lane_id)
-    [inbound_id] = inbounds.enqueue(
+    [inbound_id] = inbounds.take_in(
         ctx.tx,
         [
             NewInbound(
@@ -94,7 +93,6 @@ def call_hook(ctx: Context, ask: CallHook) -> CalledShape:
             )
         ],
     )
-    sessions.bump_rev(ctx.tx, {session.id: 0})
     return CalledShape(inbound_id=inbound_id)
 
 

@@ -199,7 +199,7 @@ def _write(ctx: Context, draft: Draft, session: Session, columns: dict[str, Any]
     removed = hold_job(ctx, draft.id, removed=True) if jobs.get(ctx.tx, draft.id) is not None else None
     sessions.lock(ctx.tx, [session.id])
     session = ctx.again(session)
-    rev = sessions.bump_rev(ctx.tx, {session.id: 0})[session.id].rev
+    rev = sessions.touch(ctx.tx, session.id)
     revision = 1 if removed is None else removed.revision + 1
     values: dict[str, Any] = columns | {
         "session_id": session.id,

@@ -241,7 +241,7 @@ def skip_job(ctx: Context, ask: SkipJob) -> JobShape:
     if upcoming is None:
         values |= {"enabled": False, "disabled_by": "done", "disabled_reason": "Its last time was left out."}
     sessions.lock(ctx.tx, [job.session_id])
-    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(ctx.tx, job.session_id)
     skip = _write_skip(ctx, job, first, last, len(left_out), upcoming, rev)
     return show_job(ctx, write_change(ctx, job, values, change="skipped", skip=skip))
 
@@ -327,7 +327,7 @@ def write_change(
 def write_values(ctx: Context, job: Job, values: Mapping[str, Any]) -> Job:
     """Write a locked job's columns under its session's lock, so that streams see it."""
     sessions.lock(ctx.tx, [job.session_id])
-    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(ctx.tx, job.session_id)
     changed = jobs.change(ctx.tx, job, {**values, "rev": rev})
     if changed is None:
         raise stale(ctx, job)

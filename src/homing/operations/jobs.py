@@ -63,7 +63,7 @@ def _insert(ctx: Context, ask: AddJob, session: Session, columns: dict[str, Any]
     upcoming = next_from_now(ctx, timing)
     check_pace(ctx, timing, upcoming)
     enabled = ask.enabled is not False
-    rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
+    rev = sessions.touch(tx, session.id)
     job = jobs.insert(
         tx,
         columns

@@ -5,7 +5,7 @@ from typing import Literal
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session, channel_of
 from homing.model.turns import may_inject
-from homing.operations.context import Context, lane_of
+from homing.operations.context import Context
 from homing.operations.sessions import make_session
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
@@ -18,7 +18,7 @@ from homing.operations.shapes.session_asks import (
     SentShape,
 )
 from homing.operations.views import show_messages
-from homing.store import inbounds, messages, sessions, turns
+from homing.store import inbounds, lanes, messages, sessions, turns
 from homing.store.inbounds import NewInbound
 
 
@@ -27,14 +27,13 @@ def send_message(ctx: Context, ask: SendMessage) -> SentShape:
     if not ask.text.strip():
         raise Invalid("text is empty; write something.", field="text", code="missing")
     session = _session(ctx, ask.session_key)
-    lane_id = lane_of(ctx.tx, session, unified=ctx.settings.unified_session)
-    sessions.lock(ctx.tx, [session.id, lane_id])
+    lane_id = lanes.enter(ctx.tx, session, unified=ctx.settings.unified_session)
     # Deleted between our look and our lock: then there is none.
     session = ctx.again(session)
     sender_id = ask.sender_id or ctx.caller.user_id
     sessions.note_sender(ctx.tx, session, sender_id)
     waits = any(inbound.line == "people" for inbound in inbounds.waiting(ctx.tx, lane_id, 1))
-    [inbound_id] = inbounds.enqueue(
+    [inbound_id] = inbounds.take_in(
         ctx.tx,
         [
             NewInbound(
@@ -50,7 +49,6 @@ def send_message(ctx: Context, ask: SendMessage) -> SentShape:
             )
         ],
     )
-    sessions.bump_rev(ctx.tx, {session.id: 0})
     return SentShape(inbound_id=inbound_id, session_key=session.key, will=_will(ctx, lane_id, inbound_id, waits=waits))
 
 

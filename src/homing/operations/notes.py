@@ -3,8 +3,7 @@
 from homing.model.jobs import Job
 from homing.model.messages import NewMessage
 from homing.model.sessions import Session
-from homing.store import Tx, deliveries, sessions
-from homing.store.deliveries import NewOutbound
+from homing.store import Tx, deliveries
 
 
 def give_note(
@@ -24,18 +23,4 @@ def give_note(
         run_id=run_id,
         meta=about,
     )
-    (seq,), revisions = sessions.append_messages(tx, [note])
-    deliveries.add_outbound(
-        tx,
-        [
-            NewOutbound(
-                session_id=home.id,
-                user_id=home.user_id,
-                seq=seq,
-                rev=revisions[home.id].rev,
-                cause="note",
-                run_id=run_id,
-                addresses=sessions.addresses(tx, [home.id])[home.id],
-            )
-        ],
-    )
+    deliveries.post(tx, [note])

@@ -28,7 +28,7 @@ def remove(ctx: Context, job: Job, *, undoable: bool = True) -> Job:
     running = withdraw_runs(ctx.tx, [job.id], reason="removed").running
     turns.request_cancels(ctx.tx, running - {spared}, "removed")
     sessions.lock(ctx.tx, [job.session_id])
-    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(ctx.tx, job.session_id)
     undo = {"change": "removed", "revision": job.revision + 1, "before": to_json(columns_of(job))}
     removed = jobs.change(
         ctx.tx,
@@ -101,7 +101,7 @@ def go_on_without(tx: Tx, withdrawn: Collection[Run], *, reason: str) -> None:
     for job in jobs.get_many(tx, waiting).values() if waiting else ():
         if not job.enabled or job.removed_at is not None or job.next_run_at is not None:
             continue
-        rev = sessions.bump_rev(tx, {job.session_id: 0})[job.session_id].rev
+        rev = sessions.touch(tx, job.session_id)
         upcoming = _next_of(tx, job)
         jobs.engine_write(tx, job.id, {"rev": rev, "next_run_at": upcoming, "retry": 0, "retry_of": None})
         if upcoming is None:

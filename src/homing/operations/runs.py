@@ -7,7 +7,7 @@ from homing.model.runs import Run
 from homing.model.schedules import check_zone
 from homing.operations.access import check_may_change, hold_job, see_job, see_run
 from homing.operations.brakes import check_may_run, depth_after, stop_job
-from homing.operations.context import Context, lane_of
+from homing.operations.context import Context
 from homing.operations.firing import Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.instants import read_instant
@@ -19,6 +19,7 @@ from homing.operations.shapes.run import RunRow, RunShape
 from homing.operations.shapes.run_asks import ListRuns, RunRef
 from homing.operations.views import show_run, show_runs
 from homing.store import inbounds, jobs, run_lists, runs, sessions, turns
+from homing.store.lanes import lane_of
 from homing.store.runs import Finished
 
 
@@ -124,7 +125,7 @@ def cancel_run(ctx: Context, ask: RunRef) -> RunShape:
     sessions.lock(ctx.tx, [see.session_id, see.lane_id])
     run = see_run(ctx, ask.run_id)
     if run.state == "queued" and inbounds.withdraw_runs(ctx.tx, [run.id]):
-        rev = sessions.bump_rev(ctx.tx, {run.session_id: 0})[run.session_id].rev
+        rev = sessions.touch(ctx.tx, run.session_id)
         runs.finish_runs(ctx.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
         _after_cancel(ctx, run, rev)
     elif run.state == "running" and run.turn_id is not None:

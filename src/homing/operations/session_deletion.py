@@ -30,7 +30,7 @@ def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     running = {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
     running |= withdrawn.running
     turns.request_cancels(tx, running, "session_deleted")
-    rev = sessions.bump_rev(tx, {session.id: 0})[session.id].rev
+    rev = sessions.touch(tx, session.id)
     go_on_without(
         tx,
         [run for run in withdrawn.runs if run.job_id in working],

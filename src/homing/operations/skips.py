@@ -36,6 +36,6 @@ def _forget(ctx: Context, job: Job) -> None:
     if skip.scheduled_for > ctx.now:
         runs.delete_skip(ctx.tx, skip.id)
         return
-    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(ctx.tx, job.session_id)
     gone, count = passed(job, skip.scheduled_for, ctx.now)
     runs.shorten_skip(ctx.tx, skip.id, until=gone, count=count, rev=rev)

@@ -134,7 +134,7 @@ def _unskip(ctx: Context, job: Job, undo: Mapping[str, object]) -> JobShape:
     if last <= ctx.now:
         raise Conflict("There is nothing to undo: the time that was left out is over.", code="nothing_to_undo")
     sessions.lock(ctx.tx, [job.session_id])
-    rev = sessions.bump_rev(ctx.tx, {job.session_id: 0})[job.session_id].rev
+    rev = sessions.touch(ctx.tx, job.session_id)
     upcoming = first
     if first <= ctx.now:
         # Some of it is over: those instants stay left out.

@@ -2,40 +2,26 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
 from homing.model.ids import new_id
-from homing.model.messages import Delivery
+from homing.model.messages import Delivery, NewMessage
 from homing.model.sessions import channel_of
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import insert_rows
-from homing.store.sessions import is_screen
+from homing.store.sessions import Revision, addresses, append_messages, is_screen
 
+Cause = Literal["closing", "note"]
 Party: TypeAlias = tuple[str, str]
 """Whose deliveries, and by which channel."""
 
 # How long an attempt may take before somebody else may make the next one.
 ATTEMPT = timedelta(seconds=45)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewOutbound:
-    """A message that people are owed, with its cause."""
-
-    session_id: int
-    user_id: str
-    seq: int
-    rev: int
-    cause: str
-    addresses: Sequence[str]
-    turn_id: str | None = None
-    run_id: str | None = None
 
 
 _OWE = insert_rows(t.outbound, "n", "session_id", "seq", "cause", "turn_id", "run_id", "created_at")
@@ -56,49 +42,62 @@ _DELIVER = insert_rows(
 )
 
 
-def add_outbound(tx: Tx, owed: Sequence[NewOutbound]) -> None:
-    """Write outbounds and a delivery for each address; on a screen the message itself is the delivery, sent at once."""
-    if not owed:
-        return
+def post(
+    tx: Tx,
+    messages: Sequence[NewMessage],
+    *,
+    cause: Cause = "note",
+    also: Collection[int] = (),
+    only: Sequence[str] | None = None,
+) -> tuple[list[int], dict[int, Revision]]:
+    """The only road out: write messages into locked sessions, each with its outbound and a delivery per address.
+
+    On a screen the message itself is the delivery, sent at once; a status line goes nowhere else (rule 26). `also`
+    names sessions that change visibly without a message, `only` the addresses to use instead of the sessions' own.
+    Returns what `append_messages` does.
+    """
+    seqs, revisions = append_messages(tx, messages, also=also)
+    if not messages:
+        return seqs, revisions
     now = tx.now()
-    numbers = _add_outbounds(tx, owed, now)
-    rows: list[dict[str, object]] = []
-    for o, n in zip(owed, numbers, strict=True):
-        for address in o.addresses:
-            screen = is_screen(address)
-            rows.append(
-                {
-                    "id": new_id("dlv"),
-                    "outbound_n": n,
-                    "session_id": o.session_id,
-                    "user_id": o.user_id,
-                    "seq": o.seq,
-                    "address": address,
-                    "state": "sent" if screen else "pending",
-                    "rev": o.rev,
-                    "attempts": 1 if screen else 0,
-                    "next_attempt_at": None if screen else now,
-                    "sent_at": now if screen else None,
-                    "created_at": now,
-                }
-            )
+    owed = [
+        {
+            "session_id": m.session_id,
+            "seq": seq,
+            "cause": cause,
+            "turn_id": m.turn_id,
+            "run_id": m.run_id,
+            "created_at": now,
+        }
+        for m, seq in zip(messages, seqs, strict=True)
+    ]
+    places = addresses(tx, {m.session_id for m in messages}) if only is None else {}
+    rows = [
+        {
+            "id": new_id("dlv"),
+            "outbound_n": n,
+            "session_id": m.session_id,
+            "user_id": revisions[m.session_id].user_id,
+            "seq": seq,
+            "address": address,
+            "state": "sent" if screen else "pending",
+            "rev": revisions[m.session_id].rev,
+            "attempts": 1 if screen else 0,
+            "next_attempt_at": None if screen else now,
+            "sent_at": now if screen else None,
+            "created_at": now,
+        }
+        for m, seq, n in zip(messages, seqs, _add_outbounds(tx, owed), strict=True)
+        for address in (places[m.session_id] if only is None else only)
+        if (screen := is_screen(address)) or m.kind != "status"
+    ]
     _DELIVER.run(tx, rows)
     if any(row["state"] == "pending" for row in rows):
         tx.ring("deliveries")
+    return seqs, revisions
 
 
-def _add_outbounds(tx: Tx, owed: Sequence[NewOutbound], now: datetime) -> list[int]:
-    rows = [
-        {
-            "session_id": o.session_id,
-            "seq": o.seq,
-            "cause": o.cause,
-            "turn_id": o.turn_id,
-            "run_id": o.run_id,
-            "created_at": now,
-        }
-        for o in owed
-    ]
+def _add_outbounds(tx: Tx, rows: Sequence[dict[str, Any]]) -> list[int]:
     if tx.postgres:
         statement = sa.insert(t.outbound).returning(t.outbound.c.n, sort_by_parameter_order=True)
         return [n for (n,) in tx.rows(statement, rows)]

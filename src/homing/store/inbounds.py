@@ -17,6 +17,7 @@ from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.bulk import insert_rows
 from homing.store.rows import inbound_columns, inbound_of
+from homing.store.sessions import bump_rev
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +64,11 @@ _ENQUEUE = insert_rows(
 )
 
 
-def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
-    """Add to locked lanes; return the new ids in order."""
+def take_in(tx: Tx, items: Sequence[NewInbound], *, revised: bool = False) -> list[str]:
+    """The only road in: put items into lanes that `lanes.enter` or `sessions.lock` has locked; give their new ids.
+
+    Their sessions get a new revision, unless the caller has given them one already (`revised`).
+    """
     if not items:
         return []
     now = tx.now()
@@ -92,6 +96,8 @@ def enqueue(tx: Tx, items: Sequence[NewInbound]) -> list[str]:
     ]
     _ENQUEUE.run(tx, rows)
     tx.ring("lanes")
+    if not revised:
+        bump_rev(tx, dict.fromkeys((i.session_id for i in items), 0))
     return [str(row["id"]) for row in rows]
 
 

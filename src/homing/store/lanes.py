@@ -1,18 +1,19 @@
 """Lanes: who goes next, which are busy, which lost their worker.
 
-Reads only. Whoever acts on an answer has locked the lanes' sessions before (`sessions.lock`); `touched_by_opening` is
-the look that tells what to lock.
+Whoever acts on an answer has locked the lanes' sessions before (`enter`, `sessions.lock`); `touched_by_opening` is the
+look that tells what to lock.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 import sqlalchemy as sa
 
-from homing.model.sessions import UNIFIED
+from homing.model.sessions import UNIFIED, Session, unified_key
 from homing.model.turns import Inbound, choose_head
+from homing.store import sessions
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.fetch import Fetch
@@ -25,6 +26,29 @@ class Head:
 
     inbound: Inbound
     notes: Sequence[Inbound]
+
+
+def enter(tx: Tx, session: Session, *, unified: bool) -> int:
+    """Lock a session and its lane before something goes in; return the lane. Read the session again afterwards."""
+    lane_id = lane_of(tx, session, unified=unified)
+    sessions.lock(tx, {session.id, lane_id})
+    return lane_id
+
+
+def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
+    """Rule 29: a session is its own lane; with a unified session, all chats of a user share one."""
+    if not unified or session.parent_id is not None:
+        return session.id
+    return unified_lanes(tx, {session.user_id: session.agent_id})[session.user_id]
+
+
+def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
+    """Name the shared lane of each user (user id to agent id), made if missing. Ask before locking any session."""
+    wanted = [
+        {"key": unified_key(user_id), "user_id": user_id, "agent_id": agents[user_id]} for user_id in sorted(agents)
+    ]
+    ids = sessions.make_missing(tx, wanted)
+    return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}
 
 
 def _first(line: str) -> sa.ScalarSelect[int]:

@@ -23,6 +23,7 @@ class Revision:
 
     rev: int
     first_seq: int
+    user_id: str
 
 
 _LOCK = Fetch(
@@ -51,7 +52,7 @@ def bump_rev(tx: Tx, counts: Mapping[int, int]) -> dict[int, Revision]:
     for count, ids in by_count.items():
         rows = _SPEAK.rows(tx, ids, b_count=count, b_now=now) if count else _BUMP.rows(tx, ids)
         for session_id, rev, seq, user_id in rows:
-            revisions[session_id] = Revision(rev=rev, first_seq=seq - count + 1)
+            revisions[session_id] = Revision(rev=rev, first_seq=seq - count + 1, user_id=user_id)
             tx.ring(f"session:{session_id}", f"user:{user_id}/{session_id}")
     return revisions
 
@@ -94,6 +95,11 @@ _SAY = insert_rows(
     "folded",
     "created_at",
 )
+
+
+def touch(tx: Tx, session_id: int) -> int:
+    """Give a locked session that changes visibly its next revision."""
+    return bump_rev(tx, {session_id: 0})[session_id].rev
 
 
 def append_messages(

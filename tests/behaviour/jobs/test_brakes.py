@@ -178,7 +178,7 @@ def deep_note(home: Home, depth: int) -> None:
         session_id=session.id, lane_id=session.id, user_id=session.user_id, source="hook", text="psst", line="note",
         depth=depth,
     )  # fmt: skip
-    home.ledger.write(lambda tx: inbounds.enqueue(tx, [note]))
+    home.ledger.write(lambda tx: inbounds.take_in(tx, [note]))
 
 
 async def test_a_turn_is_as_deep_as_the_deepest_of_what_it_takes_along(home: Home) -> None:
@@ -421,7 +421,7 @@ def caused(home: Home, count: int, *job_ids: str) -> None:
             for job_id in job_ids
             for n in range(count)
         ]  # fmt: skip
-        inbounds.enqueue(tx, waiting)
+        inbounds.take_in(tx, waiting)
 
     home.ledger.write(work)
 

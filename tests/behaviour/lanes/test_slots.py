@@ -98,7 +98,7 @@ async def test_nobody_starves_behind_very_many_who_always_have_something_waiting
             new = inbounds.NewInbound(
                 session_id=session.id, lane_id=session.id, user_id=name, source="hook", text="look", line="machines"
             )
-            inbounds.enqueue(tx, [new])
+            inbounds.take_in(tx, [new])
             lane_id = session.id if name == "zoe" else lane_id
         return lane_id
 

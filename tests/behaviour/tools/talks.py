@@ -51,7 +51,7 @@ class Talk:
     async def closing(self, text: str) -> Message:
         def enter(tx: Tx) -> None:
             sessions.lock(tx, [self.session.id])
-            inbounds.enqueue(tx, [self._inbound(text)])
+            inbounds.take_in(tx, [self._inbound(text)])
 
         before = len(self.messages())
         await self.world.store.write(enter)

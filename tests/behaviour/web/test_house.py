@@ -98,7 +98,7 @@ def _close_a_turn(world: World) -> None:
     def work(tx: Tx) -> None:
         new = NewInbound(session_id=session_id, lane_id=session_id, user_id="default", source="person", text="?",
                          line="people")  # fmt: skip
-        inbounds.enqueue(tx, [new])
+        inbounds.take_in(tx, [new])
         values = {
             "id": "turn_x", "lane_id": session_id, "session_id": session_id, "user_id": "default", "agent_id": "main",
             "source": "person", "state": "closed", "outcome": "answered", "model": "offline", "prompt": "?",
