@@ -24,7 +24,7 @@ class Connection:
             self._raw: Any = psycopg.connect(url, autocommit=True)
             return
         self._raw = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
-        for pragma in ("journal_mode=wal", "synchronous=full", "foreign_keys=on", "cache_size=-65536"):
+        for pragma in ("journal_mode=wal", "synchronous=full", "foreign_keys=on", "cache_size=-16384"):
             self._raw.execute(f"pragma {pragma}")
 
     def execute(self, text: str, values: tuple[Any, ...] = ()) -> Any:

@@ -87,10 +87,14 @@ class House:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def rss_mb(self) -> float:
         """Tell how much memory it has."""
-        assert self._process is not None
-        for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
         return 0.0

@@ -39,6 +39,8 @@ class Seen:
     missed: int = 0
     worst_lateness_ms: int = 0
     log_bytes: int = 0
+    accept_failures: int = 0
+    """Lines in the log that say that no descriptor was left."""
     stop_seconds: float | None = None
     hostile: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -49,6 +51,7 @@ class Seen:
             "reads": len(self.reads_ms), "turns": len(self.turns_ms), "events": self.events,
             "instants": self.instants, "missed": self.missed, "worst_lateness_ms": self.worst_lateness_ms,
             "rss_first_mb": round(self._settled()), "rss_last_mb": round(self._end()), "log_bytes": self.log_bytes,
+            "accept_failures": self.accept_failures,
             "stop_seconds": self.stop_seconds, "failures": len(self.failures), "hostile": self.hostile,
         }  # fmt: skip
 
@@ -61,6 +64,7 @@ class Seen:
             f"memory grew from {self._settled():.0f} to {self._end():.0f} MB": self._end()
             > self._settled() * 1.2 + _GROWTH_MB,
             f"the log has {self.log_bytes:,} bytes": self.log_bytes >= _MOST_LOG,
+            f"descriptors ran out {self.accept_failures} times": self.accept_failures > 0,
             "the stream brought nothing": self.events == 0,
             "no normal load": not self.reads_ms or not self.turns_ms,
             "the hostile clients did nothing": not self.hostile,
@@ -102,7 +106,8 @@ async def _soak(house: House, seconds: float) -> Seen:
         for job in jobs:
             await _count_runs(owner, job, seen)
     seen.stop_seconds = await asyncio.to_thread(house.stop)
-    seen.log_bytes = house.log.stat().st_size
+    log = house.log.read_bytes()
+    seen.log_bytes, seen.accept_failures = len(log), log.count(b"accept_failed")
     return seen
 
 

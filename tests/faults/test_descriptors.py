@@ -1,13 +1,49 @@
-"""When descriptors run out the log stays small, and all is well once there are some again."""
+"""Connections leave descriptors for the rest; when these run out all the same, the log stays small and it passes."""
 
+import asyncio
 import socket
+import threading
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from soak.house import House
 
 FEW = 64
+ENOUGH = 256
+BURSTS = 3
+
+
+def test_a_burst_of_connections_leaves_descriptors_for_the_rest() -> None:
+    with House("sqlite", descriptors=ENOUGH) as instance:
+        over = threading.Event()
+        most = [0]
+        counting = threading.Thread(target=_count_descriptors, args=(instance.pid, over, most))
+        counting.start()
+        try:
+            asyncio.run(_bursts(urlsplit(instance.url).port or 0))
+        finally:
+            over.set()
+            counting.join()
+        assert b"accept_failed" not in instance.log.read_bytes()
+        assert ENOUGH // 2 < most[0] < ENOUGH - 32
+        assert _answers(instance.url)
+
+
+def _count_descriptors(pid: int, over: threading.Event, most: list[int]) -> None:
+    descriptors = Path(f"/proc/{pid}/fd")
+    while not over.is_set():
+        most[0] = max(most[0], sum(1 for _ in descriptors.iterdir()))
+
+
+async def _bursts(port: int) -> None:
+    for _ in range(BURSTS):
+        opening = (asyncio.open_connection("127.0.0.1", port) for _ in range(2 * ENOUGH))
+        opened = await asyncio.gather(*opening, return_exceptions=True)
+        for one in opened:
+            if not isinstance(one, BaseException):
+                one[1].close()
 
 
 def test_running_out_of_descriptors_writes_a_line_a_second_and_passes() -> None:

@@ -351,7 +351,8 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
         for pragma in (
             f"synchronous={'full' if fsync else 'off'}",
             "foreign_keys=on",
-            "cache_size=-65536",
+            # 16 MB, in each of up to twelve connections.
+            "cache_size=-16384",
             "temp_store=memory",
         ):
             connection.execute(f"pragma {pragma}")  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
 """One connection, and how long it may stay silent: uvicorn waits forever, and descriptors are few.
 
 A head comes within seconds, a body does not stall, an answer is read, and there are fewer connections than descriptors:
-when all are taken, the one that waited longest without asking anything makes room; then the one whose body has been
-coming in longest without a proof of who sends it.
+when all are taken, the one that waited longest without asking anything makes room, strangers first; then the one whose
+body has been coming in longest without a proof of who sends it.
 """
 
 import asyncio
@@ -22,8 +22,14 @@ from homing.model.ids import new_id
 from homing.web.error_status import spelled
 
 BACKLOG = 128
-# Databases, logs, models and receivers need some; and so many may be accepted before the next look at the cap.
-_FOR_OTHERS = 64 + BACKLOG
+"""How many connections the system keeps for us until we accept them."""
+ACCEPTED_AT_ONCE = 16
+"""How many of them asyncio accepts in one round of its loop."""
+# A connection is accepted in one round, made in the next, seen to be too many in the third, and its descriptor is free
+# after the fourth, while each round accepts more. Newer Pythons accept one more than they are asked to.
+_ABOVE_THE_CAP = 4 * (ACCEPTED_AT_ONCE + 1)
+# Databases, logs, models, receivers, programs and imports need some.
+_FOR_OTHERS = 96
 _MOST = 4096
 _FEWEST = 32
 
@@ -48,13 +54,15 @@ class UnprovenConnections:
     cap: int
     patience: Patience = field(default_factory=Patience)
     idle: "dict[Connection, None]" = field(default_factory=dict["Connection", None])
-    """Those that ask nothing at the moment, the one that has waited longest first."""
+    """Strangers that ask nothing at the moment, the one that has waited longest first."""
+    kept: "dict[Connection, None]" = field(default_factory=dict["Connection", None])
+    """The same of those whose last request showed who they are: a client is about to use such a connection again."""
     receiving: "dict[Connection, None]" = field(default_factory=dict["Connection", None])
     """Those whose body still comes in, the oldest first."""
 
     def make_room(self) -> bool:
         """Close the connection that is missed least; False when all are in use."""
-        longest = next(chain(self.idle, (one for one in self.receiving if not one.proven)), None)
+        longest = next(chain(self.idle, self.kept, (one for one in self.receiving if not one.proven)), None)
         if longest is None:
             return False
         self.forget(longest)
@@ -62,13 +70,13 @@ class UnprovenConnections:
         return True
 
     def forget(self, connection: "Connection") -> None:
-        self.idle.pop(connection, None)
-        self.receiving.pop(connection, None)
+        for known in (self.idle, self.kept, self.receiving):
+            known.pop(connection, None)
 
 
 def connection_cap(descriptors: int) -> int:
     """Say how many connections there may be in a process with so many descriptors."""
-    return max(_FEWEST, min(_MOST, descriptors - _FOR_OTHERS))
+    return max(_FEWEST, min(_MOST, descriptors - _ABOVE_THE_CAP - _FOR_OTHERS))
 
 
 class Connection(H11Protocol):
@@ -93,8 +101,8 @@ class Connection(H11Protocol):
 
     @property
     def proven(self) -> bool:
-        """Whether the request of now has shown who sends it; the doorman notes it there."""
-        return bool(self.scope.get("state", {}).get("proven"))
+        """Whether the last request has shown who sends it; the doorman notes it there."""
+        return self.scope is not None and bool(self.scope.get("state", {}).get("proven"))  # type: ignore[redundant-expr]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -144,7 +152,7 @@ class Connection(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             self._body_ends = math.inf
             self._doorstep.receiving.pop(self, None)
-            self._doorstep.idle.setdefault(self)
+            (self._doorstep.kept if self.proven else self._doorstep.idle).setdefault(self)
             if self.timeout_keep_alive_task is not None:
                 # Nothing is owed: the next request may come or not, and uvicorn's own timer ends the wait.
                 self._stop(self._timer)
@@ -153,6 +161,7 @@ class Connection(H11Protocol):
                 self._expire_in(self._patience.head_seconds)
             return
         self._doorstep.idle.pop(self, None)
+        self._doorstep.kept.pop(self, None)
         self._stop(self._timer)
         self._timer = None
         if self.conn.their_state is h11.SEND_BODY:

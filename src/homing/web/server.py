@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from homing.web.connections import BACKLOG, Connection, Patience, UnprovenConnections, connection_cap
+from homing.web.connections import ACCEPTED_AT_ONCE, BACKLOG, Connection, Patience, UnprovenConnections, connection_cap
 from homing.web.state import AppState
 from homing.web.stream import Streams
 
@@ -32,6 +32,10 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         _log_accept_failures_seldom(asyncio.get_running_loop())
         await super().startup(sockets)
+        for listening in (one for server in self.servers for one in server.sockets):
+            # asyncio has one number for what the system keeps and for what it accepts at once; the first may be larger.
+            with listening.dup() as same:
+                same.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app = self.config.app
@@ -56,7 +60,7 @@ def make_server(
         http=connect,
         lifespan="on",
         ws="none",
-        backlog=BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         # Access lines and errors are written by the guard, without tokens; of a client's bad requests nothing is.
         access_log=False,
         log_config=None,

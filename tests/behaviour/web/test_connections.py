@@ -183,6 +183,16 @@ async def test_when_all_connections_are_taken_the_one_that_waits_longest_makes_r
     assert await silent[0].heard() == b""
 
 
+async def test_strangers_make_room_before_a_connection_that_its_client_is_about_to_use_again(wire: Wire) -> None:
+    asked = f"GET /api/me HTTP/1.1\r\n{AUTHORIZED}\r\n"
+    known = await wire.open(asked)
+    assert (await known.answer())[0] == 200
+    strangers = [await wire.open("GET / HTTP/1.1\r\n") for _ in range(CAP + 2)]
+    assert await strangers[0].heard() == b""
+    await known.say(asked)
+    assert (await known.answer())[0] == 200
+
+
 async def test_connections_that_are_in_use_are_not_closed_for_others(site: Site, wire: Wire) -> None:
     session(site.world)
     streams = [await wire.open(f"GET /api/events HTTP/1.1\r\n{AUTHORIZED}\r\n") for _ in range(CAP // 4)]
@@ -272,6 +282,7 @@ async def test_a_made_up_forwarded_address_gives_no_fresh_tries(wire: Wire) -> N
 
 def test_there_are_fewer_connections_than_descriptors() -> None:
     assert connection_cap(256) < 256 - 128
+    assert connection_cap(512) > 512 - 256
     assert connection_cap(1024) < 1024 - 128
     assert connection_cap(1_000_000) == 4096
     assert raise_descriptor_limit() >= 256
