@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from fastapi import FastAPI
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
+from starlette.applications import Starlette
 
 from homing.agent.models import Models
 from homing.cli.doors import make_doors
@@ -24,7 +24,7 @@ class Doors:
     """The app, and those who ask it."""
 
     world: World
-    app: FastAPI
+    app: Starlette
 
     @asynccontextmanager
     async def http(self, token: str | None = OWNER_TOKEN) -> AsyncGenerator[httpx2.AsyncClient]:

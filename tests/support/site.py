@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import httpx2
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from homing.model.messages import NewMessage
 from homing.model.people import OWNER, Role
@@ -28,7 +28,7 @@ class Site:
     """The app, and those who ask it."""
 
     world: World
-    app: FastAPI
+    app: Starlette
     clients: list[httpx2.AsyncClient] = field(default_factory=list[httpx2.AsyncClient])
 
     def client(self, token: str | None = None, *, address: str = "127.0.0.1", **headers: str) -> httpx2.AsyncClient:

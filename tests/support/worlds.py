@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from homing.model.contract import OPERATION
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
+from homing.operations.binding import bind
 from homing.operations.context import Context, Instance
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
@@ -62,7 +64,9 @@ class World:
 
     def ask(self, operation: Callable[[Context, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
         """Ask one operation, in a transaction of its own."""
-        return self.write(lambda tx: operation(Context(tx=tx, caller=caller, instance=self.instance), ask))
+        row = OPERATION.get(operation.__name__)
+        run: Callable[..., T] = operation if row is None else bind(row).run
+        return self.write(lambda tx: run(self.ctx(tx, caller), ask))
 
     def ctx(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Context:
         return Context(tx=tx, caller=caller, instance=self.instance)

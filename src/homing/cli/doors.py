@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from fastapi import FastAPI, Request
+from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -18,7 +19,7 @@ from homing.web.waiting import closed
 from homing.wiring import Homing
 
 
-def make_doors(homing: Homing) -> FastAPI:
+def make_doors(homing: Homing) -> Starlette:
     """Make the app that a server runs. Both doors ask for the same proof and count in the same buckets."""
     app = make_app(store=homing.store, instance=homing.instance, clock=homing.clock)
     state: AppState = app.state.homing
@@ -34,7 +35,7 @@ def make_doors(homing: Homing) -> FastAPI:
             store=homing.store, instance=homing.instance, admit=admit, read=read_body, closed=partial(closed, state)
         )
 
-    app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp), include_in_schema=False))
+    app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp)))
     return app
 
 

@@ -17,9 +17,8 @@ from homing.model.errors import NotFound, Refused
 from homing.settings import Settings
 
 if TYPE_CHECKING:
-    from homing.operations import Operation
+    from homing.model.contract import Operation
     from homing.store import Tx
-    from homing.web.routes import Route
 
 
 class Local:
@@ -51,31 +50,28 @@ class Local:
         self._loop.close()
 
     async def _answer(self, method: str, path: str, body: Json) -> Any:
-        from homing.operations import read
-        from homing.web.params import beside_path, gathered
+        from homing.operations import Context, bind, read
+        from homing.web.params import gathered, only_of_body
 
         where, _, query = path.partition("?")
         route, parts = _find(method, where)
-        # An answer to wait for comes from an engine, and here is none.
-        given = gathered(route, parse_qsl(query, keep_blank_values=True), parts, but=("wait",))
-        ask = read(route.operation.ask, given | beside_path(route, body))
-        store = self._homing.store
-        operate = store.read if route.operation.reads else store.write
-        found = await operate(lambda tx: self._operate(tx, route.operation, ask))
-        return json.loads(route.operation.answered(found).model_dump_json())
+        bound = bind(route)
+        given = gathered(bound, parse_qsl(query, keep_blank_values=True), parts)
+        ask = read(bound.request, given | only_of_body(bound, body))
 
-    def _operate(self, tx: "Tx", operation: "Operation", ask: Any) -> Any:
-        from homing.operations import Context
+        def context(tx: "Tx") -> Context:
+            return Context(tx=tx, caller=self._caller(tx), instance=self._homing.instance)
 
-        return operation.function(Context(tx=tx, caller=self._caller(tx), instance=self._homing.instance), ask)
+        answer = await bound.perform(self._homing.store, "", context, ask)
+        return json.loads(answer.model_dump_json())
 
 
-def _find(method: str, path: str) -> "tuple[Route, dict[str, str]]":
-    from homing.web.routes import ROUTES, SEND
+def _find(method: str, path: str) -> "tuple[Operation, dict[str, str]]":
+    from homing.model.contract import OPERATIONS, SECOND_ADDRESSES
 
     given = path.split("/")
-    for route in (*ROUTES, SEND):
-        parts = _matched(route.path.split("/"), given)
+    for route in (*OPERATIONS, *SECOND_ADDRESSES):
+        parts = _matched(route.public_path.split("/"), given)
         if route.method == method and parts is not None:
             return route, parts
     raise NotFound(f"There is no {method} {path} without a server.")

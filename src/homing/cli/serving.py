@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Generator
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from homing.cli.problems import failed
 from homing.settings import Settings
@@ -48,7 +48,7 @@ def _no_signals() -> Generator[None]:
 
 
 @contextlib.asynccontextmanager
-async def serving(app: FastAPI, listening: socket.socket) -> AsyncGenerator[asyncio.Task[None]]:
+async def serving(app: Starlette, listening: socket.socket) -> AsyncGenerator[asyncio.Task[None]]:
     """Serve for as long as the block lasts; the task ends early only if the server breaks."""
     host, port = listening.getsockname()[:2]
     server = make_server(app, host=host, port=port)

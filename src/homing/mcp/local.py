@@ -8,14 +8,15 @@ import structlog
 from mcp_types import CallToolResult, Tool
 
 from homing.mcp.results import NOT_READY, failed, refused, shown, text_result
-from homing.mcp.tool_list import OPERATION, SCHEDULE, SendAndWait, ask_of, offered
+from homing.mcp.tool_list import OPERATION, SCHEDULE, offered
 from homing.model.bounds import check_bounds, nearest
+from homing.model.contract import Operation
 from homing.model.errors import NotFound, NotReady, Refused
 from homing.model.people import Caller
+from homing.operations.binding import bind
 from homing.operations.context import Context, Instance
-from homing.operations.registry import Operation
 from homing.operations.shapes.base import Answer, clean_text, cleaned, read
-from homing.operations.shapes.session_asks import SentShape, SessionRef
+from homing.operations.shapes.session_asks import SendMessage, SentShape, SessionRef
 from homing.store import Store, Tx
 from homing.tools.schedule_task import schedule_task
 
@@ -62,15 +63,10 @@ class LocalBackend:
         return shown(answer.model_dump_json(), answer.plain())
 
     async def _operate(self, operation: Operation, given: dict[str, Any]) -> Answer:
-        ask = read(ask_of(operation), given)
-
-        def work(tx: Tx) -> Any:
-            return operation.function(self._context(tx), ask)
-
-        if operation.reads:
-            return await self.store.read_for(self.caller.user_id, work, operation.finish)
-        answer = await self.store.write(work)
-        if self.closed is None or not isinstance(ask, SendAndWait) or ask.wait is None:
+        bound = bind(operation)
+        ask = read(bound.request, given)
+        answer = await bound.perform(self.store, self.caller.user_id, self._context, ask)
+        if self.closed is None or not isinstance(ask, SendMessage) or ask.wait is None:
             return answer
         assert isinstance(answer, SentShape)
         return await self.closed(self.caller, answer.inbound_id, ask.wait) or answer

@@ -5,31 +5,21 @@ Streams are not tools, and neither are sign-in, tokens and hook calls: a model c
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
-from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema
 
-from homing.operations.registry import OPERATIONS, Operation
-from homing.operations.shapes.base import Ask
-from homing.operations.shapes.session_asks import SendMessage
+from homing.model.contract import OPERATIONS, Operation
+from homing.operations.binding import bind
 from homing.tools import schedule_task
 
 SCHEDULE = "schedule_task"
 FEW = (SCHEDULE, "send_message", "list_messages")
 
-OPERATION: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS if not operation.withheld}
+OPERATION: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS if operation.mcp}
 
 _SESSION_KEY = {"type": "string", "description": "The conversation it belongs to, such as cli:main"}
-
-
-class SendAndWait(SendMessage):
-    """Say something in a session, which is made if it is missing."""
-
-    wait: Annotated[int, Field(ge=1, le=120)] | None = Field(
-        default=None, description="Seconds to wait for the answer, which then comes along"
-    )
 
 
 class _Untitled(GenerateJsonSchema):
@@ -37,11 +27,6 @@ class _Untitled(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
-
-
-def ask_of(operation: Operation) -> type[Ask]:
-    """Tell what an operation is asked with at this door."""
-    return SendAndWait if operation.name == "send_message" else operation.ask
 
 
 @cache
@@ -61,10 +46,10 @@ def _schedule_tool() -> Tool:
 
 
 def _operation_tool(operation: Operation) -> Tool:
-    schema = ask_of(operation).model_json_schema(schema_generator=_Untitled)
+    schema = bind(operation).request.model_json_schema(schema_generator=_Untitled)
     return Tool(
         name=operation.name,
-        description=operation.summary,
+        description=bind(operation).summary,
         input_schema={name: value for name, value in schema.items() if name not in ("title", "description")},
-        annotations=ToolAnnotations(read_only_hint=operation.reads),
+        annotations=ToolAnnotations(read_only_hint=operation.kind == "read"),
     )

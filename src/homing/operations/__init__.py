@@ -4,8 +4,8 @@ Comes in: a desk (one transaction, one caller) and an ask. Goes out: an answer i
 says what to do. Promises: the same name at every door; nobody touches another user's things.
 """
 
+from homing.operations.binding import BoundOperation, bind
 from homing.operations.context import Context, Instance
-from homing.operations.registry import OPERATIONS, Operation
 from homing.operations.shapes.base import read
 
-__all__ = ["OPERATIONS", "Context", "Instance", "Operation", "read"]
+__all__ = ["BoundOperation", "Context", "Instance", "bind", "read"]

@@ -28,7 +28,7 @@ from homing.operations.instants import read_future
 from homing.operations.models import check_model
 from homing.operations.removal import Withdrawn, withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
-from homing.operations.shapes.job_asks import DisableJob, JobFields, JobPatch, JobRef, SkipJob, UpdateJob
+from homing.operations.shapes.job_asks import DisableJob, JobFields, JobRef, SkipJob, UpdateJob
 from homing.operations.skips import next_besides_skips
 from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
@@ -61,7 +61,7 @@ def change_fields(ctx: Context, job_id: str, ask: JobFields) -> JobShape:
 
 def change_held(ctx: Context, job: Job, ask: JobFields) -> JobShape:
     """Change the fields of a job that is locked."""
-    check_revision(ctx, job, ask.revision if isinstance(ask, JobPatch) else None)
+    check_revision(ctx, job, ask.revision if isinstance(ask, UpdateJob) else None)
     turn = ctx.caller.turn
     if ask.may_schedule and turn is not None and turn.source != "person":
         raise Forbidden("Only a person may let an automation add others (may_schedule).")

@@ -36,6 +36,10 @@ class Ahead:
     begin: datetime
     end: datetime
 
+    def finish(self) -> UpcomingList:
+        """Make the answer, after the transaction."""
+        return tell_upcoming(self)
+
 
 def list_upcoming(ctx: Context, ask: ListUpcoming) -> Ahead:
     """Tell what fires between two instants; a day with many times of one job is one item with a count."""

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from fastapi import Request
+from starlette.requests import Request
 
 from homing.model.bounds import parse_json
 from homing.model.errors import Malformed, TooLarge

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from http.cookies import SimpleCookie
 
-from fastapi import Request
+from starlette.requests import Request
 
 from homing.model.errors import NotReady, Unauthenticated
 from homing.model.people import Caller, Door

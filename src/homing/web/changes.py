@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fastapi.sse import format_sse_event
-
 from homing.model.messages import Message
 from homing.model.people import Caller
 from homing.operations.context import Context, Instance
@@ -115,7 +113,13 @@ def look(ctx: Context, session_id: int, after: Place, *, numbered: bool) -> Batc
 
 def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
     """Spell one event; with a place, whoever saw it can go on from there."""
-    return format_sse_event(event=noun, data_str=shape.model_dump_json(), id=None if place is None else str(place))
+    return spelled(noun, shape.model_dump_json(), place)
+
+
+def spelled(noun: str, data: str, place: Place | None = None, *, retry: int | None = None) -> bytes:
+    """Spell an event as the stream has it. JSON is one line, whatever text it holds."""
+    extra = (f"id: {place}\n" if place is not None else "") + (f"retry: {retry}\n" if retry is not None else "")
+    return f"event: {noun}\ndata: {data}\n{extra}\n".encode()
 
 
 def _states(ctx: Context, found: messages.Changes) -> Iterator[bytes]:

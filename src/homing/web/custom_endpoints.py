@@ -3,29 +3,25 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from fastapi import Request, Response
-from starlette.responses import StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.errors import Invalid, NotFound, NotReady, SlowDown, Unauthenticated
 from homing.model.people import Caller
+from homing.operations.binding import BoundOperation
 from homing.operations.context import Context
-from homing.operations.hooks import call_hook as take_in
-from homing.operations.people import sign_in as open_with
-from homing.operations.people import sign_out as close_with
 from homing.operations.shapes.base import read
-from homing.operations.shapes.people_asks import SignedOutShape, SignIn, SignOut
-from homing.operations.shapes.session_asks import CallHook
+from homing.operations.shapes.people_asks import SignedOutShape
 from homing.store import Tx
 from homing.store.people import find_hook
 from homing.web.bodies import read_body, read_hook
 from homing.web.callers import NOBODY, address_of, key_of, until
 from homing.web.changes import read_place
-from homing.web.endpoint import Made, bodied, idempotency_key, key_reused, let_in, queried
+from homing.web.endpoint import Made, asked, idempotency_key, key_reused, let_in, queried
 from homing.web.hosts import check_origin
 from homing.web.limits import shadow
-from homing.web.routes import CALL_HOOK, SIGN_IN, SIGN_OUT
 from homing.web.state import AppState
 from homing.web.stream import PING
 
@@ -33,31 +29,31 @@ EVENTS = "text/event-stream"
 _DIGITS = 9
 
 
-async def sign_in(state: AppState, request: Request) -> Response:
+async def sign_in(state: AppState, operation: BoundOperation, request: Request) -> Response:
     """Take a code or a token; the cookie goes out as a header, never in the body."""
     # Another site's page must not use up the owner's tries.
     check_origin(request, state.settings)
     state.sign_ins.take(address_of(request))
-    ask = read(SignIn, queried(SIGN_IN, request) | await bodied(SIGN_IN, request))
-    signed, now = await state.store.write(lambda tx: (open_with(_context(state, tx), ask), tx.now()))
+    ask = read(operation.request, await asked(operation, request))
+    signed, now = await state.store.write(lambda tx: (operation.run(_context(state, tx), ask), tx.now()))
     request.state.user_id = signed.user_id
     state.authenticator.give_cookie(request, signed.cookie.get_secret_value(), until(signed.expires_at, now))
-    return Made(status=SIGN_IN.operation.status, text=signed.model_dump_json()).response()
+    return Made(status=operation.row.status, text=signed.model_dump_json()).response()
 
 
-async def sign_out(state: AppState, request: Request) -> Response:
+async def sign_out(state: AppState, operation: BoundOperation, request: Request) -> Response:
     """End the browser's cookie, here and there."""
     check_origin(request, state.settings)
-    queried(SIGN_OUT, request)
+    queried(operation, request)
     cookie, key = state.authenticator.cookie_of(request), key_of(request)
     if cookie is not None and key is not None:
-        ask = read(SignOut, {"cookie": cookie, "key": key})
-        await state.store.write(lambda tx: close_with(_context(state, tx), ask))
+        ask = read(operation.request, {"cookie": cookie, "key": key})
+        await state.store.write(lambda tx: operation.run(_context(state, tx), ask))
     state.authenticator.give_cookie(request, "", timedelta())
-    return Made(status=SIGN_OUT.operation.status, text=SignedOutShape().model_dump_json()).response()
+    return Made(status=operation.row.status, text=SignedOutShape().model_dump_json()).response()
 
 
-async def call_hook(state: AppState, request: Request) -> Response:
+async def call_hook(state: AppState, operation: BoundOperation, request: Request) -> Response:
     """Take in what another program says. The token in the path is all the proof there is."""
     # Another site's page needs no permission to send such a request, and no hook is meant for pages.
     check_origin(request, state.settings)
@@ -69,19 +65,19 @@ async def call_hook(state: AppState, request: Request) -> Response:
     request.state.proven = True
     # Only a hook that exists has a bucket: made-up ones would push out those of others.
     state.requests.take(shadow(token))
-    given = queried(CALL_HOOK, request)
+    given = queried(operation, request)
     body = await read_body(request)
     given["body"] = read_hook(body, request.headers.get("content-type", ""))
     key = idempotency_key(request)
     given["external_id"] = key or request.headers.get("webhook-id") or None
     given["depth"] = _depth(request)
-    ask = read(CallHook, given)
-    called = await state.store.write(lambda tx: take_in(_context(state, tx), ask))
+    ask = read(operation.request, given)
+    called = await state.store.write(lambda tx: operation.run(_context(state, tx), ask))
     # Senders of webhooks write a later attempt anew, with its own time in it: their id alone decides.
     if key is not None and called.repeats == "other":
         raise key_reused()
     replayed = called.repeats is not None
-    return Made(status=CALL_HOOK.operation.status, text=called.model_dump_json(), replayed=replayed).response()
+    return Made(status=operation.row.status, text=called.model_dump_json(), replayed=replayed).response()
 
 
 async def watch_session(state: AppState, request: Request) -> Response:

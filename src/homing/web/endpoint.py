@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
+from homing.model.contract import Operation
 from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.people import Caller
+from homing.operations.binding import BoundOperation
 from homing.operations.context import Context
 from homing.operations.shapes.base import Answer, Ask, read
 from homing.store import Tx, maintenance
 from homing.store.maintenance import KeptAnswer
 from homing.web.bodies import read_body, read_object
-from homing.web.params import beside_path, gathered
-from homing.web.routes import Route
+from homing.web.params import gathered, only_of_body
 from homing.web.state import AppState
 
 REPLAYED = "Idempotency-Replayed"
@@ -36,12 +38,10 @@ class Made:
         return Response(self.text, status_code=self.status, media_type="application/json", headers=headers)
 
 
-async def perform(state: AppState, route: Route, request: Request) -> Response:
+async def perform(state: AppState, operation: BoundOperation, request: Request) -> Response:
     """Answer one request."""
     caller = await let_in(state, request)
-    given = queried(route, request)
-    given |= await bodied(route, request)
-    made = await make(state, route, request, caller, given)
+    made = await make(state, operation, request, caller, await asked(operation, request))
     return made.response()
 
 
@@ -52,37 +52,36 @@ async def let_in(state: AppState, request: Request) -> Caller:
     return caller
 
 
-def queried(route: Route, request: Request, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
+def queried(operation: BoundOperation, request: Request) -> dict[str, Any]:
     """Gather what the path and the query say."""
-    return gathered(route, request.query_params.multi_items(), request.path_params, but=but)
+    return gathered(operation, request.query_params.multi_items(), request.path_params)
 
 
-async def bodied(route: Route, request: Request) -> dict[str, Any]:
-    """Gather what the body says; only POST and PATCH have one."""
-    if not route.has_body:
-        return {}
-    return beside_path(route, read_object(await read_body(request), request.headers.get("content-type", "")))
+async def asked(operation: BoundOperation, request: Request) -> dict[str, Any]:
+    """Gather what the path, the query and the body say; only POST and PATCH have a body."""
+    given = queried(operation, request)
+    if operation.row.has_body:
+        body = read_object(await read_body(request), request.headers.get("content-type", ""))
+        given |= only_of_body(operation, body)
+    return given
 
 
-async def make(state: AppState, route: Route, request: Request, caller: Caller, given: Mapping[str, Any]) -> Made:
+async def make(
+    state: AppState, operation: BoundOperation, request: Request, caller: Caller, given: Mapping[str, Any]
+) -> Made:
     """Ask the operation, once for each Idempotency-Key, in one transaction with what is kept of it."""
-    operation = route.operation
-    ask = read(operation.ask, given)
-    key = idempotency_key(request) if route.method == "POST" else None
+    row = operation.row
+    ask = read(operation.request, given)
+    key = idempotency_key(request) if row.method == "POST" else None
 
     def ctx(tx: Tx) -> Context:
         return Context(tx=tx, caller=caller, instance=state.instance)
 
     if key is not None:
         # What is kept of an answer is written, also of one that only reads.
-        path = request.url.path
-        return await state.store.write(lambda tx: _once(route, ctx(tx), ask, path=path, key=key, given=given))
-    if operation.reads:
-        found = await state.store.read_for(
-            caller.user_id, lambda tx: operation.function(ctx(tx), ask), operation.finish
-        )
-        return _answered(route, found)
-    return _answered(route, await state.store.write(lambda tx: operation.function(ctx(tx), ask)))
+        path, kept = request.url.path, {name: value for name, value in given.items() if name not in row.query}
+        return await state.store.write(lambda tx: _once(operation, ctx(tx), ask, path=path, key=key, given=kept))
+    return _answered(operation, await operation.perform(state.store, caller.user_id, ctx, ask))
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -94,34 +93,35 @@ def idempotency_key(request: Request) -> str | None:
     return key
 
 
-def _once(route: Route, ctx: Context, ask: Ask, *, path: str, key: str, given: Mapping[str, Any]) -> Made:
+def _once(operation: BoundOperation, ctx: Context, ask: Ask, *, path: str, key: str, given: Mapping[str, Any]) -> Made:
     user_id = ctx.caller.user_id
     asked = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
     kept = maintenance.kept_answer(ctx.tx, user_id=user_id, path=path, key=key)
     if kept is not None:
-        return _again(route, kept, asked)
-    made = _answered(route, route.operation.answered(route.operation.function(ctx, ask)))
-    text = made.text if route.once is None else _without(made.text, route.once)
+        return _again(operation.row, kept, asked)
+    made = _answered(operation, operation.answered(operation.run(ctx, ask)))
+    once = operation.row.once
+    text = made.text if once is None else _without(made.text, once)
     answer = KeptAnswer(body_sha256=asked, status=made.status, answer=text)
     maintenance.keep_answer(ctx.tx, user_id=user_id, path=path, key=key, kept=answer)
     return made
 
 
-def _again(route: Route, kept: KeptAnswer, asked: str) -> Made:
+def _again(row: Operation, kept: KeptAnswer, asked: str) -> Made:
     if kept.body_sha256 != asked:
         raise key_reused()
-    if route.once is not None:
+    if row.once is not None:
         made = json.loads(kept.answer)
         raise Conflict(
-            f"The first request made {made['id']}, and its {route.once} was shown once and is not kept. Remove it,"
+            f"The first request made {made['id']}, and its {row.once} was shown once and is not kept. Remove it,"
             " then ask with a fresh Idempotency-Key.",
             extra={"id": made["id"]},
         )
     return Made(status=kept.status, text=kept.answer, replayed=True)
 
 
-def _answered(route: Route, answer: Answer) -> Made:
-    status = 200 if getattr(answer, "deduped", False) else route.operation.status
+def _answered(operation: BoundOperation, answer: Answer) -> Made:
+    status = 200 if getattr(answer, "deduped", False) else operation.row.status
     return Made(status=status, text=answer.model_dump_json())
 
 

@@ -4,7 +4,7 @@ import ipaddress
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from starlette.requests import Request
 
 from homing.model.errors import Forbidden, Invalid, Malformed
 from homing.settings import Settings

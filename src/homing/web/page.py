@@ -5,9 +5,8 @@ An unknown path gets the page too, which tells people so; the status 404 tells p
 
 from pathlib import Path
 
-from fastapi import Response
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 

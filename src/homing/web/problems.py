@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from fastapi import Response
 from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
 
 from homing.model.errors import Error
 from homing.web.error_status import Refusal, broken, refusal_of, spelled

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from homing.web.connections import ACCEPTED_AT_ONCE, BACKLOG, Connection, Patience, UnprovenConnections, connection_cap
 from homing.web.state import AppState
@@ -39,14 +39,14 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app = self.config.app
-        if isinstance(app, FastAPI):
+        if isinstance(app, Starlette):
             streams: Streams = app.state.streams
             streams.leave()
         await super().shutdown(sockets)
 
 
 def make_server(
-    app: FastAPI, *, host: str, port: int, patience: Patience | None = None, cap: int | None = None
+    app: Starlette, *, host: str, port: int, patience: Patience | None = None, cap: int | None = None
 ) -> Server:
     """Make the server of an app; `await server.serve()` runs it until SIGINT or SIGTERM."""
     state: AppState = app.state.homing

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Collection, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from fastapi.sse import format_sse_event
-
 from homing.model.errors import SlowDown
 from homing.model.people import Caller
 from homing.model.sessions import Session
@@ -17,7 +15,7 @@ from homing.operations.people import TOKENS
 from homing.operations.shapes.base import utc
 from homing.store import Store, Tx, sessions, turns
 from homing.store.bell import Ear
-from homing.web.changes import Looks, Place
+from homing.web.changes import Looks, Place, spelled
 from homing.web.live import Board
 
 PING_SECONDS = 15.0
@@ -138,9 +136,7 @@ class Streams:
     def _hello(self, server_time: str, *, resumed: bool, place: Place | None = None) -> bytes:
         hello = {"server_time": server_time, "version": self._instance.version, "resumed": resumed}
         received = json.dumps(hello)
-        return format_sse_event(
-            event="hello", data_str=received, retry=RETRY_MS, id=None if place is None else str(place)
-        )
+        return spelled("hello", received, place, retry=RETRY_MS)
 
 
 class _Line:
@@ -196,7 +192,7 @@ def _turn_of(words: dict[str, Any]) -> str:
 
 
 def _spelled(noun: str, data: dict[str, Any]) -> bytes:
-    return format_sse_event(event=noun, data_str=json.dumps(data, ensure_ascii=False))
+    return spelled(noun, json.dumps(data, ensure_ascii=False))
 
 
 def _standing(tx: Tx, session_id: int) -> tuple[Session, list[str], str]:

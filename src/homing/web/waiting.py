@@ -3,27 +3,21 @@
 import asyncio
 import json
 
-from fastapi import Request, Response
-from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from homing.model.people import Caller
 from homing.model.turns import Inbound, Outcome
+from homing.operations.binding import BoundOperation
 from homing.operations.context import Context
-from homing.operations.shapes.base import Answer, Ask, read
+from homing.operations.shapes.base import Answer
 from homing.operations.shapes.message import MessageShape
 from homing.operations.views import show_messages
 from homing.store import Tx, inbounds, messages, turns
-from homing.web.endpoint import Made, bodied, let_in, make, queried
-from homing.web.routes import SEND
+from homing.web.endpoint import Made, asked, let_in, make
 from homing.web.state import AppState
 
 _LOOK_SECONDS = 1.0
-
-
-class Wait(Ask):
-    """How long to wait for the answer."""
-
-    wait: int | None = Field(default=None, ge=1, le=120)
 
 
 class AnsweredShape(Answer):
@@ -35,15 +29,14 @@ class AnsweredShape(Answer):
     message: MessageShape | None
 
 
-async def send(state: AppState, request: Request) -> Response:
+async def send(state: AppState, operation: BoundOperation, request: Request) -> Response:
     """Answer send_message."""
     caller = await let_in(state, request)
-    wait = read(Wait, {name: value for name, value in request.query_params.items() if name == "wait"}).wait
-    given = queried(SEND, request, but=("wait",)) | await bodied(SEND, request)
-    made = await make(state, SEND, request, caller, given)
-    if wait is None:
+    given = await asked(operation, request)
+    made = await make(state, operation, request, caller, given)
+    if "wait" not in given:
         return made.response()
-    answered = await closed(state, caller, json.loads(made.text)["inbound_id"], wait)
+    answered = await closed(state, caller, json.loads(made.text)["inbound_id"], float(given["wait"]))
     if answered is None:
         return made.response()
     return Made(status=200, text=answered.model_dump_json(), replayed=made.replayed).response()

@@ -1,7 +1,7 @@
 """What the side door offers: the same names as every other door."""
 
 from homing.mcp.tool_list import offered
-from homing.operations.registry import OPERATIONS
+from homing.model.contract import OPERATIONS
 from homing.tools import schedule_task
 
 FEW = {tool.name: tool for tool in offered(every=False)}
@@ -15,7 +15,7 @@ def test_three_tools_are_offered_unless_all_are_asked_for() -> None:
 def test_every_operation_is_a_tool_by_its_name_and_no_tool_is_anything_else() -> None:
     held = {"sign_in", "sign_out", "call_hook", "list_users", "list_tokens", "create_token", "revoke_token"}
     assert not {name for name in ALL if "token" in name or ("grant" in name and not name.startswith("list_"))}
-    operations = [operation.name for operation in OPERATIONS if not operation.withheld]
+    operations = [operation.name for operation in OPERATIONS if operation.mcp]
     assert {operation.name for operation in OPERATIONS} - set(operations) >= held
     assert sorted(ALL) == sorted([*operations, "schedule_task"])
     assert len(offered(every=True)) == len(ALL)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from homing.model.contract import OPERATION
+from homing.model.contract import OPERATIONS as ROWS
 from homing.model.errors import Refused
-from homing.operations import OPERATIONS, Context, read
+from homing.operations import Context, bind, read
 from homing.operations import deliveries as delivery_ops
 from homing.operations.grants import add_grant
 from homing.operations.hooks import add_hook
@@ -24,6 +26,7 @@ from homing.store.tables import metadata
 from support.asking import add, refused, session
 from support.worlds import STRANGER, World
 
+OPERATIONS = [bind(row) for row in ROWS]
 NAMES = """
 get_status get_me update_me list_agents list_users list_tokens create_token revoke_token sign_in sign_out add_session
 list_sessions get_session update_session delete_session send_message list_messages cancel_turn test_address list_hooks
@@ -36,20 +39,19 @@ admin_disable_job
 
 
 def test_the_operations_are_those_of_the_contract_each_under_the_name_of_its_function() -> None:
-    assert [operation.name for operation in OPERATIONS] == NAMES
+    assert [row.name for row in ROWS] == NAMES
     for operation in OPERATIONS:
-        assert operation.function.__name__ == operation.name
-        assert re.fullmatch(r"[A-Z].+\.", operation.summary), operation.name
+        assert operation.function.__name__ == operation.row.name
+        assert re.fullmatch(r"[A-Z].+\.", operation.summary), operation.row.name
 
 
 def test_every_ask_and_answer_has_a_schema_that_doors_can_show() -> None:
     for operation in OPERATIONS:
-        ask = operation.ask.model_json_schema()
+        ask = operation.request.model_json_schema()
         answer = operation.answer.model_json_schema(mode="serialization")
         assert ask["type"] == answer["type"] == "object"
         assert ask["additionalProperties"] is False
-        if operation.body is not None:
-            assert set(operation.body.model_fields) <= set(operation.ask.model_fields)
+        assert {*operation.row.in_path.values(), *operation.row.query} <= operation.request.model_fields.keys()
 
 
 def owned(world: World) -> dict[str, str]:
@@ -80,38 +82,38 @@ def test_a_stranger_reaches_nothing_of_another_user_by_any_operation(world: Worl
     names = owned(world)
     before = world.write(snapshot)
     for operation in OPERATIONS:
-        fields = operation.ask.model_fields
-        if operation.name == "send_message":
+        fields = operation.request.model_fields
+        if operation.row.name == "send_message":
             continue  # A key is a name of one user: this makes a conversation of the stranger's own.
         for named in set(names) & set(fields):
             required = {name for name, field in fields.items() if field.is_required()}
             filled = {name: value for name, value in FILLED.items() if name in fields and name != "text"}
             given = filled | {name: (names | FILLED)[name] for name in {named} | required}
-            error = refused(ask_it(world, operation.name, given), Refused)
-            assert error.status in (403, 404), (operation.name, named, error)
-            assert (error.status == 403) == operation.name.startswith("admin_"), (operation.name, named)
+            error = refused(ask_it(world, operation.row.name, given), Refused)
+            assert error.status in (403, 404), (operation.row.name, named, error)
+            assert (error.status == 403) == operation.row.name.startswith("admin_"), (operation.row.name, named)
     assert world.write(snapshot) == before
 
 
 def test_lists_show_a_stranger_nothing_of_another_user(world: World) -> None:
     names = owned(world)
     for operation in OPERATIONS:
-        if operation.reads and operation.name not in (
+        if operation.row.kind == "read" and operation.row.name not in (
             "list_agents",
             "preview_schedule",
             "admin_list_jobs",
             "list_users",
         ):
-            required = {name for name, field in operation.ask.model_fields.items() if field.is_required()}
+            required = {name for name, field in operation.request.model_fields.items() if field.is_required()}
             if not required:
-                shown = str(ask_it(world, operation.name, {})())
-                assert not [value for value in names.values() if value in shown], operation.name
+                shown = str(ask_it(world, operation.row.name, {})())
+                assert not [value for value in names.values() if value in shown], operation.row.name
 
 
 def test_every_ask_refuses_an_unknown_field(world: World) -> None:
     session(world)
     for operation in OPERATIONS:
-        error = refused(lambda ask=operation.ask: read(ask, {"surprise": 1}), Refused)
+        error = refused(lambda ask=operation.request: read(ask, {"surprise": 1}), Refused)
         assert error.status == 422
 
 
@@ -119,12 +121,12 @@ def test_every_ask_refuses_an_unknown_field(world: World) -> None:
 def test_no_odd_text_in_any_field_breaks_an_operation(world: World, poison: str) -> None:
     session(world)
     for operation in OPERATIONS:
-        given = dict.fromkeys(operation.ask.model_fields, poison)
-        refused_or_done(ask_it(world, operation.name, given))
-        required = {name: poison for name, field in operation.ask.model_fields.items() if field.is_required()}
-        refused_or_done(ask_it(world, operation.name, required))
-        for name in operation.ask.model_fields:
-            refused_or_done(ask_it(world, operation.name, required | {name: poison}))
+        given = dict.fromkeys(operation.request.model_fields, poison)
+        refused_or_done(ask_it(world, operation.row.name, given))
+        required = {name: poison for name, field in operation.request.model_fields.items() if field.is_required()}
+        refused_or_done(ask_it(world, operation.row.name, required))
+        for name in operation.request.model_fields:
+            refused_or_done(ask_it(world, operation.row.name, required | {name: poison}))
 
 
 def refused_or_done(act: Callable[[], object]) -> None:
@@ -133,13 +135,11 @@ def refused_or_done(act: Callable[[], object]) -> None:
 
 
 def ask_it(world: World, name: str, given: dict[str, Any]) -> Callable[[], object]:
-    operation = next(one for one in OPERATIONS if one.name == name)
+    operation = bind(OPERATION[name])
 
     def act() -> object:
-        ask = read(operation.ask, given)
-        found = world.write(
-            lambda tx: operation.function(Context(tx=tx, caller=STRANGER, instance=world.instance), ask)
-        )
+        ask = read(operation.request, given)
+        found = world.write(lambda tx: operation.run(Context(tx=tx, caller=STRANGER, instance=world.instance), ask))
         return operation.answered(found).plain()
 
     return act

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
 
 from homing.store import Tx, inbounds, maintenance
 from homing.store import tables as t
@@ -140,7 +140,7 @@ def built(site: Site, tmp_path: Path) -> Site:
     return site
 
 
-def _serve(app: FastAPI, folder: Path) -> None:
+def _serve(app: Starlette, folder: Path) -> None:
     app.router.default = Page(folder)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import Request
 
 from homing.store import Store
 from homing.web.app import make_app
@@ -255,10 +256,10 @@ async def test_nobody_makes_or_takes_over_a_session_of_another_channel(site: Sit
 async def test_a_bug_is_told_without_a_trace_and_found_by_its_request_id(
     site: Site, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def broken() -> None:
+    async def broken(_: Request) -> None:
         raise RuntimeError("the secret of the house")
 
-    site.app.add_api_route("/api/broken", broken)
+    site.app.router.add_route("/api/broken", broken)
     response = await site.owner.get("/api/broken")
     assert response.status_code == 500
     told = problem(response)

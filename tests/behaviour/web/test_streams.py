@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fastapi import Request
+from starlette.requests import Request
 
 from homing.model.messages import NewMessage
 from homing.model.people import OWNER, Caller

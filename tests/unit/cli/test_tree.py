@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from homing.cli.tree import COMMANDS, GROUPS
-from homing.operations.registry import OPERATIONS
+from homing.model.contract import OPERATIONS
 
 WORDS = {
     "get_status": "cron status", "list_jobs": "cron list", "add_job": "cron add", "get_job": "cron get",

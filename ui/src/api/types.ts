@@ -44,7 +44,7 @@ export type Schedule = Job["schedule"];
 export type Payload = Job["payload"];
 export type RecentRun = Shapes["RecentShape"];
 export type JobDraft = Shapes["AddJob"];
-export type JobPatch = Shapes["JobPatch"];
+export type JobPatch = Shapes["UpdateJob"];
 
 /** A schedule on its way in: a wall time may be without offset, an anchor left to the server. */
 export type ScheduleDraft =

@@ -82,7 +82,13 @@ class AddJob(JobFields):
     session_key: Key | None = None
 
 
-class JobPatch(JobFields):
+class JobRef(Ask):
+    """One job."""
+
+    job_id: Id
+
+
+class UpdateJob(JobFields, JobRef):
     """Fields given change, null means the default; with `revision`, only if nobody was faster."""
 
     read_only: ClassVar[frozenset[str]] = _ANSWERED | {"id", "session_key"}
@@ -90,45 +96,23 @@ class JobPatch(JobFields):
     revision: Count | None = None
 
 
-class JobRef(Ask):
-    """One job."""
-
-    job_id: Id
-
-
-class UpdateJob(JobPatch, JobRef):
-    """Change a job."""
-
-
-class DisableBody(Ask):
-    """Why, and until when."""
+class DisableJob(JobRef):
+    """Pause a job: why, and until when."""
 
     reason: Short | None = None
     until: Short | None = None
 
 
-class DisableJob(DisableBody, JobRef):
-    """Pause a job."""
-
-
-class SkipBody(Ask):
-    """How many times to leave out."""
+class SkipJob(JobRef):
+    """Leave out a job's next times, so many."""
 
     count: Whole = Field(default=1, ge=1, le=100)
 
 
-class SkipJob(SkipBody, JobRef):
-    """Leave out a job's next times."""
-
-
-class UndoBody(Ask):
-    """The revision that the change made which is to be taken back."""
+class UndoJob(JobRef):
+    """Take back the last change of a job: the one that made this revision."""
 
     revision: Count
-
-
-class UndoJob(UndoBody, JobRef):
-    """Take back the last change of a job."""
 
 
 class WhyJob(JobRef):

@@ -33,8 +33,8 @@ class ListSessions(PageAsk):
     channel: Annotated[str, Field(min_length=1, max_length=64)] | None = None
 
 
-class SessionPatch(Ask):
-    """Fields given change, null means the default."""
+class UpdateSession(SessionRef):
+    """Change a session: fields given change, null means the default."""
 
     read_only: ClassVar[frozenset[str]] = frozenset(
         "key user_id state turn lane lane_size automations last_message created_at updated_at deleted_at".split()
@@ -45,10 +45,6 @@ class SessionPatch(Ask):
     agent_id: Short | None = None
     addresses: Annotated[list[Address], Field(max_length=20)] | None = None
     revision: Count | None = None
-
-
-class UpdateSession(SessionPatch, SessionRef):
-    """Change a session."""
 
 
 class DeleteSession(SessionRef):
@@ -75,16 +71,15 @@ class DeletedShape(Answer):
     """Old automations, never bound to a person's chat, that went with the session unasked."""
 
 
-class MessageBody(Ask):
-    """What a person says."""
+class SendMessage(SessionRef):
+    """Say something in a session, which is made if it is missing."""
 
     text: Text
     mode: Literal["inject", "queue"] = "inject"
     sender_id: Short | None = None
-
-
-class SendMessage(MessageBody, SessionRef):
-    """Say something in a session, which is made if it is missing."""
+    wait: Annotated[int, Field(ge=1, le=120)] | None = Field(
+        default=None, description="Seconds to wait for the answer, which then comes along"
+    )
 
 
 class SentShape(Answer):
@@ -102,14 +97,10 @@ class ListMessages(PageAsk, SessionRef):
     before: Count | None = None
 
 
-class CancelBody(Ask):
-    """Which turn, if not the one that is open."""
+class CancelTurn(SessionRef):
+    """Stop the answer in progress, or that of one turn."""
 
     turn_id: Id | None = None
-
-
-class CancelTurn(CancelBody, SessionRef):
-    """Stop the answer in progress."""
 
 
 class CancelledShape(Answer):
@@ -117,22 +108,16 @@ class CancelledShape(Answer):
     turn_id: str | None
 
 
-class TestBody(Ask):
-    """Where to send a test."""
+class TestAddress(SessionRef):
+    """Send a test message to one address."""
 
     address: Address
 
 
-class TestAddress(TestBody, SessionRef):
-    """Send a test message to one address."""
-
-
-class HookBody(Ask):
-    name: Name | None = None
-
-
-class AddHook(HookBody, SessionRef):
+class AddHook(SessionRef):
     """Open a door for others' programs into a session."""
+
+    name: Name | None = None
 
 
 class RemoveHook(SessionRef):

@@ -1,0 +1,230 @@
+"""The contract: every operation, once. Routes, OpenAPI, MCP tools, commands and clients are derived from this table.
+
+Standard library only: a command that asks a running server imports this, and no operation.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from homing.model.errors import Invalid, NotFound
+
+Json = dict[str, Any]
+Kind = Literal["read", "write", "prepared", "work", "bytes"]
+Who = Literal["anyone", "user", "admin"]
+
+_PART = re.compile(r"{(\w+)}")
+_PREFIX = re.compile(r"{\w+_(\w+)}")
+
+
+# Compared and hashed as the one row that it is.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operation:
+    """One thing that may be asked.
+
+    Its function is `homing.operations.<module>.<name>`; the types of request and answer are that function's own.
+    """
+
+    name: str
+    module: str
+    tag: str
+    method: str
+    path: str
+    """Names the fields of the request that it holds; in public the last word of each is enough: {job_id} is {id}."""
+    kind: Kind
+    status: int
+    who: Who
+    """`anyone`: the request carries its own proof."""
+    mcp: bool
+    """Rule 47: what widens an agent's reach, or says who may act, is not offered to MCP clients."""
+    command: str | None
+    """What a person types for it after `homing`."""
+    query: tuple[str, ...]
+    """Fields that stand in the query beside a body."""
+    once: str | None
+    """The member of the answer that is shown once and never kept."""
+    also: Mapping[int, str]
+    """Other good answers, and when they come."""
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+    address: str | None = None
+    """The operationId of a second address."""
+
+    @property
+    def has_body(self) -> bool:
+        return self.method in ("POST", "PATCH")
+
+    @property
+    def in_path(self) -> dict[str, str]:
+        """Give the field of the request for each public name in the path."""
+        return dict(zip(_PART.findall(self.public_path), _PART.findall(self.path), strict=True))
+
+    @property
+    def public_path(self) -> str:
+        return public(self.path)
+
+    def given(self, fields: Mapping[str, Any]) -> Json:
+        """Leave out what is None, except in a body: there it is null, and asks for the default."""
+        return {name: value for name, value in fields.items() if value is not None or self._in_body(name)}
+
+    def spelled(self, fields: Mapping[str, Any]) -> tuple[str, Json | None]:
+        """Spell a request: its path with the query, and its body."""
+        rest = {name: value for name, value in self.given(fields).items() if name not in self.in_path.values()}
+        path = filled(self.path, fields)
+        query = {name: _text(value) for name, value in rest.items() if not self._in_body(name)}
+        body = {name: value for name, value in rest.items() if self._in_body(name)}
+        return f"{path}?{urlencode(query)}" if query else path, body if self.has_body else None
+
+    def _in_body(self, name: str) -> bool:
+        return self.has_body and name not in self.query
+
+
+def public(path: str) -> str:
+    """Name the parts of a path as the public documents do."""
+    return _PREFIX.sub(r"{\1}", path)
+
+
+def filled(path: str, fields: Mapping[str, Any]) -> str:
+    """Put ids and session keys into a path."""
+
+    def fill(part: re.Match[str]) -> str:
+        if fields.get(part[1]) is None:
+            raise Invalid(f"{part[1]} is missing.", field=part[1], code="missing")
+        return quote(str(fields[part[1]]), safe=":@")
+
+    return _PART.sub(fill, path)
+
+
+def named(name: str) -> Operation:
+    """Find an operation by its name."""
+    if name not in OPERATION:
+        raise NotFound(f"There is no operation {name:.100}.")
+    return OPERATION[name]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _op(
+    tag: str,
+    function: str,
+    address: str,
+    command: str | None = None,
+    *,
+    kind: Kind | None = None,
+    status: int = 200,
+    who: Who = "user",
+    mcp: bool = True,
+    query: tuple[str, ...] = (),
+    once: str | None = None,
+    also: Mapping[int, str] | None = None,
+) -> Operation:
+    module, _, name = function.partition(".")
+    method, _, path = address.partition(" ")
+    return Operation(
+        name=name,
+        module=module,
+        tag=tag,
+        method=method,
+        path=path,
+        kind=kind or ("read" if method == "GET" else "write"),
+        status=status,
+        who=who,
+        mcp=mcp,
+        command=command,
+        query=query,
+        once=once,
+        also=also or {},
+    )
+
+
+_SESSION = "/api/sessions/{session_key}"
+_JOB = "/api/jobs/{job_id}"
+_CLOSED = {200: "With `wait`: the turn that took the message has closed."}
+_DEDUPED = {200: "The session knows this dedupe_key."}
+
+OPERATIONS: tuple[Operation, ...] = (
+    _op("status", "status.get_status", "GET /api/status", "cron status"),
+    _op("people", "people.get_me", "GET /api/me"),
+    _op("people", "people.update_me", "PATCH /api/me"),
+    _op("people", "people.list_agents", "GET /api/agents"),
+    _op("people", "people.list_users", "GET /api/users", "tokens list --all", who="admin", mcp=False),
+    _op("people", "people.list_tokens", "GET /api/tokens", "tokens list", mcp=False),
+    _op("people", "people.create_token", "POST /api/tokens", "tokens create", status=201, mcp=False, once="token"),
+    _op("people", "people.revoke_token", "DELETE /api/tokens/{token_id}", "tokens revoke ID", mcp=False),
+    _op("auth", "people.sign_in", "POST /api/auth/sign-in", who="anyone", mcp=False),
+    _op("auth", "people.sign_out", "POST /api/auth/sign-out", who="anyone", mcp=False),
+    _op("sessions", "sessions.add_session", "POST /api/sessions", status=201),
+    _op("sessions", "sessions.list_sessions", "GET /api/sessions", "sessions list"),
+    _op("sessions", "sessions.get_session", f"GET {_SESSION}", "sessions get SESSION"),
+    _op("sessions", "sessions.update_session", f"PATCH {_SESSION}", "sessions update SESSION"),
+    _op("sessions", "session_deletion.delete_session", f"DELETE {_SESSION}", "sessions delete SESSION"),
+    _op(
+        "sessions",
+        "messages.send_message",
+        f"POST {_SESSION}/messages",
+        "send",
+        status=202,
+        query=("wait",),
+        also=_CLOSED,
+    ),
+    _op("sessions", "messages.list_messages", f"GET {_SESSION}/messages"),
+    _op("sessions", "messages.cancel_turn", f"POST {_SESSION}/cancel", status=202),
+    _op("sessions", "deliveries.test_address", f"POST {_SESSION}/test", "sessions test SESSION", status=202),
+    _op("hooks", "hooks.list_hooks", f"GET {_SESSION}/hooks", "hooks list"),
+    _op("hooks", "hooks.add_hook", f"POST {_SESSION}/hooks", "hooks add", status=201, once="url"),
+    _op("hooks", "hooks.remove_hook", f"DELETE {_SESSION}/hooks/{{hook_id}}", "hooks remove ID"),
+    _op("hooks", "hooks.call_hook", "POST /api/hooks/{token}", status=202, who="anyone", mcp=False),
+    _op("hooks", "webhooks.list_webhooks", "GET /api/webhooks", "webhooks list"),
+    _op("hooks", "webhooks.add_webhook", "POST /api/webhooks", "webhooks add URL", status=201, once="secret"),
+    _op("hooks", "webhooks.remove_webhook", "DELETE /api/webhooks/{webhook_id}", "webhooks remove ID"),
+    _op("grants", "grants.list_grants", "GET /api/grants", "grants list", mcp=False),
+    _op("grants", "grants.add_grant", "POST /api/grants", "grants add", status=201, mcp=False),
+    _op("grants", "grants.remove_grant", "DELETE /api/grants/{grant_id}", "grants remove ID", mcp=False),
+    _op("jobs", "jobs.add_job", "POST /api/jobs", "cron add", status=201, also=_DEDUPED),
+    _op("jobs", "jobs.list_jobs", "GET /api/jobs", "cron list"),
+    _op("jobs", "jobs.get_job", f"GET {_JOB}", "cron get ID"),
+    _op("jobs", "job_changes.update_job", f"PATCH {_JOB}", "cron update ID"),
+    _op("jobs", "removal.remove_job", f"DELETE {_JOB}", "cron remove ID"),
+    _op("jobs", "job_changes.enable_job", f"POST {_JOB}/enable", "cron enable ID"),
+    _op("jobs", "job_changes.disable_job", f"POST {_JOB}/disable", "cron disable ID"),
+    _op("jobs", "job_changes.skip_job", f"POST {_JOB}/skip", "cron skip ID"),
+    _op("jobs", "undo.undo_job", f"POST {_JOB}/undo", "cron undo ID"),
+    _op("jobs", "runs.run_job", f"POST {_JOB}/run", "cron run ID", status=202),
+    _op("jobs", "why.why_job", f"GET {_JOB}/why", "cron why ID"),
+    _op("runs", "runs.list_runs", "GET /api/runs", "cron runs ID"),
+    _op("runs", "runs.get_run", "GET /api/runs/{run_id}"),
+    _op("runs", "runs.cancel_run", "POST /api/runs/{run_id}/cancel", status=202),
+    _op("runs", "upcoming.list_upcoming", "GET /api/upcoming"),
+    _op("runs", "upcoming.preview_schedule", "POST /api/schedules/preview", "cron preview", kind="read"),
+    _op("deliveries", "deliveries.list_deliveries", "GET /api/deliveries", "deliveries list"),
+    _op(
+        "deliveries",
+        "deliveries.retry_delivery",
+        "POST /api/deliveries/{delivery_id}/retry",
+        "deliveries retry ID",
+        status=202,
+    ),
+    _op("memories", "memories.list_memories", "GET /api/memories", "memories list"),
+    _op("memories", "memories.add_memory", "POST /api/memories", "memories add", status=201),
+    _op(
+        "memories",
+        "memories.confirm_memory",
+        "POST /api/memories/{memory_id}/confirm",
+        "memories confirm ID",
+        mcp=False,
+    ),
+    _op("memories", "memories.remove_memory", "DELETE /api/memories/{memory_id}", "memories remove ID"),
+    _op("admin", "admin.admin_list_jobs", "GET /api/admin/jobs", who="admin"),
+    _op("admin", "admin.admin_update_job", "PATCH /api/admin/jobs/{job_id}", who="admin"),
+    _op("admin", "admin.admin_disable_job", "POST /api/admin/jobs/{job_id}/disable", who="admin"),
+)
+OPERATION: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+SECOND_ADDRESSES = (
+    replace(OPERATION["list_runs"], path=f"{_JOB}/runs", defaults={"limit": 20}, address="list_runs_of_job"),
+)
+STREAMS = {"watch_session": f"{_SESSION}/events", "watch_events": "/api/events"}
+"""Streams of events: no operations, for nothing comes to an end."""
