@@ -10,7 +10,7 @@ from homing.engine.opening import Opened, open_lanes
 from homing.engine.scheduler import tick
 from homing.model.errors import Lost
 from homing.model.sessions import Session
-from homing.model.turns import OVERTAKEN_FOR
+from homing.model.turns import OVERTAKEN_FOR, Policy
 from homing.operations.context import Instance
 from homing.store import Store, Tx, inbounds, lanes, picking, sessions, steps, turns
 from homing.store import tables as t
@@ -18,6 +18,7 @@ from homing.store.inbounds import NewInbound
 from homing.store.picking import Glance
 from homing.store.turns import Closed
 from store.scenes import OWNER, add_job, add_session, claim, close_turn, do, open_lane, person_says, rows
+from support.worlds import new_turn
 
 
 def put(tx: Tx, session: Session, text: str, **values: object) -> str:
@@ -116,11 +117,7 @@ def test_a_head_that_somebody_else_took_cannot_be_opened(store: Store) -> None:
         put(tx, session, "a note", line="note", source="system")
         [head] = lanes.take_heads(tx, [session.id])
         tx.run(sa.update(t.inbound).where(t.inbound.c.line == "note").values(state="withdrawn"))
-        new = turns.NewTurn(
-            id="turn_x", head=head, agent_id="main", worker_id="w", claimed_until=None, deadline_at=None, model="m",
-            thinking=None, prompt="p", policy={}, opening_seq=1,
-        )  # fmt: skip
-        turns.open_turns(tx, [new])
+        turns.open_turns(tx, [(new_turn(tx, head), head)])
 
     with pytest.raises(Lost):
         store.write_now(work)
@@ -288,3 +285,21 @@ def test_an_old_shared_lane_is_worked_off_after_sharing_was_switched_off(store: 
 
     opened = store.write_now(work)
     assert opened.session_key == "web:chat"
+
+
+def test_a_policy_is_read_back_and_one_of_another_version_has_defaults(store: Store, instance: Instance) -> None:
+    def work(tx: Tx) -> None:
+        session = add_session(tx)
+        add_job(tx, session, "fruit", quiet=True, context="none")
+        tick(tx, instance)
+        opened = open_lane(tx, session.id, instance).turn
+        assert (opened.policy.quiet, opened.policy.context, opened.policy.trigger) == (True, "none", "timer")
+        assert turns.get_turn(tx, opened.id) == opened
+        tx.run(sa.update(t.turn).values(policy={"quiet": True, "of_tomorrow": 1}))
+        [older] = turns.open_turns_of(tx, [session.id]).values()
+        assert older.policy == Policy(quiet=True)
+        tx.run(sa.update(t.turn).values(policy=None))
+        [oldest] = turns.open_turns_of(tx, [session.id]).values()
+        assert oldest.policy == Policy()
+
+    store.write_now(work)

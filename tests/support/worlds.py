@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from homing.model.contract import OPERATION
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
+from homing.model.turns import Policy, Turn
 from homing.operations.binding import bind
 from homing.operations.context import Context, Instance
 from homing.operations.runs import run_job
@@ -25,7 +26,7 @@ from homing.settings import Settings, load
 from homing.store import Store, Tx, inbounds, jobs, lanes, maintenance, people, runs, schema, sessions, turns
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
-from homing.store.turns import NewTurn
+from homing.store.lanes import Head
 from homing.testing import FakeClock, PostgresServer
 
 T = TypeVar("T")
@@ -92,11 +93,8 @@ class World:
                 )  # fmt: skip
                 inbounds.take_in(tx, [person])
             [head] = lanes.take_heads(tx, [session.id])
-            turn = NewTurn(
-                id=new_id("turn"), head=head, agent_id=session.agent_id, worker_id="tester", claimed_until=None,
-                deadline_at=None, model="offline", thinking=None, prompt="", policy={}, opening_seq=1,
-            )  # fmt: skip
-            turns.open_turns(tx, [turn])
+            turn = new_turn(tx, head)
+            turns.open_turns(tx, [(turn, head)])
             if head.inbound.run_id is not None:
                 prompt = dict.fromkeys(("b_prompt_id", "b_prompt_version", "b_prompt_sha256", "b_prompt"))
                 opened = {"b_id": head.inbound.run_id, "b_turn": turn.id, "b_seq": 1, "b_rev": 1, "b_variables": {}}
@@ -114,6 +112,18 @@ class World:
     def ahead(self, **length: float) -> str:
         """Spell an instant so long from now."""
         return (self.now() + timedelta(**length)).isoformat()
+
+
+def new_turn(tx: Tx, head: Head) -> Turn:
+    """A turn about to open on a head."""
+    inbound = head.inbound
+    return Turn(
+        id=new_id("turn"), lane_id=inbound.lane_id, session_id=inbound.session_id, user_id=inbound.user_id,
+        agent_id="main", source=inbound.source, run_id=inbound.run_id, job_id=inbound.job_id, worker_id="tester",
+        claimed_until=None, deadline_at=None, address=inbound.address, sender_id=inbound.sender_id,
+        depth=inbound.depth, model="offline", thinking=None, prompt="", policy=Policy(), opening_seq=1,
+        opened_at=tx.now(),
+    )  # fmt: skip
 
 
 def make_instance(settings: Settings | None = None) -> Instance:

@@ -100,7 +100,7 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
     odd = {
         turn.job_id
         for request, turn, result in decided
-        if request.opened.parent_id is not None or turn.policy.get("quiet") or not _plain(result)
+        if request.opened.parent_id is not None or turn.policy.quiet or not _plain(result)
     }
     known_jobs = jobs.get_many(tx, (job_ids & odd) | jobs.last_runs(tx, job_ids)) if job_ids else {}
     return [

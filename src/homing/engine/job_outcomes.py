@@ -33,11 +33,11 @@ class RunOutcome:
     rev: int
 
     def same_revision(self, job: Job) -> bool:
-        return self.turn.policy.get("revision") == job.revision
+        return self.turn.policy.revision == job.revision
 
     @property
     def scheduled(self) -> bool:
-        return self.turn.policy.get("trigger") != "manual"
+        return self.turn.policy.trigger != "manual"
 
 
 def after_runs(tx: Tx, ended: Sequence[RunOutcome]) -> None:
@@ -55,7 +55,7 @@ def after_runs(tx: Tx, ended: Sequence[RunOutcome]) -> None:
                     "b_at": one.turn.opened_at,
                     "b_rev": one.rev,
                     "b_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
-                    "b_revision": one.turn.policy.get("revision"),
+                    "b_revision": one.turn.policy.revision,
                 }
             )
             if one.job is not None:
@@ -83,7 +83,7 @@ def _after_good_end(tx: Tx, one: RunOutcome, job: Job) -> None:
 def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
     """Rule 36: what a quiet job found is kept for its next run, unless it was given another task meanwhile."""
     found = one.result.text[:_NOTE].strip()
-    about_it = one.turn.policy.get("message") in {None, job.payload.message}
+    about_it = one.turn.policy.message in {None, job.payload.message}
     if found and about_it and (job.quiet or one.result.reason == "quiet"):
         jobs.engine_write(tx, job.id, {"last_note": found, "last_note_at": tx.now()})
 

@@ -14,7 +14,7 @@ from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
 from homing.model.sessions import Session
-from homing.model.turns import Inbound, Turn
+from homing.model.turns import Inbound, Policy, Turn
 from homing.operations.context import Instance
 from homing.operations.shapes.base import utc
 from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
@@ -142,11 +142,11 @@ def _open(
         also={plan.task.session_id for plan in plans if plan.task is not None},
     )
     last = 0
-    new_turns: list[turns.NewTurn] = []
+    new_turns: list[Turn] = []
     for plan in plans:
         last += len(plan.messages)
         new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], instance, now, seqs[last - 1]))
-    turns.open_turns(tx, new_turns)
+    turns.open_turns(tx, [(turn, plan.head) for turn, plan in zip(new_turns, plans, strict=True)])
     runs.open_runs(
         tx,
         [
@@ -258,82 +258,59 @@ def _note_message(note: Inbound, turn_id: str) -> NewMessage:
     )
 
 
-def _new_turn(plan: _Plan, claim: Claim, instance: Instance, now: datetime, opening_seq: int) -> turns.NewTurn:
+def _new_turn(plan: _Plan, claim: Claim, instance: Instance, now: datetime, opening_seq: int) -> Turn:
     task, inbound = plan.task, plan.head.inbound
     ceiling = task.timeout_seconds if task else instance.settings.turn_seconds
     *notes, opening = plan.messages
     body = plan.rendered.text if plan.rendered else prompt_text(inbound, opening, plan.participants)
-    return turns.NewTurn(
+    return Turn(
         id=plan.turn_id,
-        head=plan.head,
-        agent_id=plan.agent.id,
-        worker_id=claim.worker_id,
-        claimed_until=_until(claim, now),
-        deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
-        model=(task.model if task else None) or plan.agent.model or instance.model,
-        thinking=task.thinking if task else None,
-        prompt="\n\n".join([*notes_shown(notes, plan.participants), body]),
-        policy=_policy(task) | _outside(plan.messages),
-        opening_seq=opening_seq,
-    )
-
-
-def _outside(messages: Sequence[NewMessage]) -> dict[str, object]:
-    """Name the source of content in a turn that no person wrote there; what it remembers is unconfirmed."""
-    source = next(filter(None, map(outside_source, reversed(messages))), None)
-    return {"outside": source} if source else {}
-
-
-def _policy(task: RunSpec | None) -> dict[str, object]:
-    if task is None:
-        return {}
-    return {
-        "revision": task.revision,
-        "trigger": task.trigger,
-        "quiet": task.quiet,
-        "may_schedule": task.may_schedule,
-        "context": task.context,
-        "job_name": task.job_name,
-        "message": None if task.system else task.message,
-    }
-
-
-def _opened(plan: _Plan, new: turns.NewTurn, now: datetime) -> Opened:
-    inbound = plan.head.inbound
-    turn = Turn(
-        id=new.id,
         lane_id=inbound.lane_id,
         session_id=inbound.session_id,
         user_id=inbound.user_id,
-        agent_id=new.agent_id,
+        agent_id=plan.agent.id,
         source=inbound.source,
         run_id=inbound.run_id,
         job_id=inbound.job_id,
-        state="running",
-        outcome=None,
-        reason=None,
-        worker_id=new.worker_id,
-        claimed_until=new.claimed_until,
-        fence=1,
-        attempts=1,
-        deadline_at=new.deadline_at,
-        cancel_requested_at=None,
-        cancel_reason=None,
+        worker_id=claim.worker_id,
+        claimed_until=_until(claim, now),
+        deadline_at=now + timedelta(seconds=ceiling) if ceiling else None,
         address=inbound.address,
         sender_id=inbound.sender_id,
-        depth=new.depth,
-        model=new.model,
-        thinking=new.thinking,
-        prompt=new.prompt,
-        policy=new.policy,
-        error=None,
-        opening_seq=new.opening_seq,
-        closing_seq=None,
-        input_tokens=0,
-        output_tokens=0,
+        depth=_depth(plan.head),
+        model=(task.model if task else None) or plan.agent.model or instance.model,
+        thinking=task.thinking if task else None,
+        prompt="\n\n".join([*notes_shown(notes, plan.participants), body]),
+        policy=_policy(task, plan.messages),
+        opening_seq=opening_seq,
         opened_at=now,
-        closed_at=None,
     )
+
+
+def _depth(head: Head) -> int:
+    """As deep as the deepest of what it takes; notes make no person's turn deeper (rule 35)."""
+    if head.inbound.source == "person":
+        return head.inbound.depth
+    return max(inbound.depth for inbound in (head.inbound, *head.notes))
+
+
+def _policy(task: RunSpec | None, messages: Sequence[NewMessage]) -> Policy:
+    outside = next(filter(None, map(outside_source, reversed(messages))), None)
+    if task is None:
+        return Policy(outside=outside)
+    return Policy(
+        revision=task.revision,
+        trigger=task.trigger,
+        quiet=task.quiet,
+        may_schedule=task.may_schedule,
+        context=task.context,
+        job_name=task.job_name,
+        message=None if task.system else task.message,
+        outside=outside,
+    )
+
+
+def _opened(plan: _Plan, turn: Turn, now: datetime) -> Opened:
     return Opened(
         turn=turn,
         session_key=plan.session.key,

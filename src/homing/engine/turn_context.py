@@ -79,7 +79,7 @@ class TurnThinker:
         agent = people.get_agent(tx, turn.agent_id)
         user = people.get_user(tx, turn.user_id)
         assert agent is not None
-        context = turn.policy.get("context", "session")
+        context = turn.policy.context
         entries = (
             []
             if context == "none"
@@ -105,7 +105,7 @@ class TurnThinker:
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
         turns = [_shown(stretch, past.participants) for stretch in past.entries]
         kept, dropped = fit(turns, HISTORY_TOKENS)
-        if opened.turn.policy.get("context", "session") != "session":
+        if opened.turn.policy.context != "session":
             return _flat(kept), None
         if not dropped and len(turns) <= HISTORY_STRETCHES:
             return _flat(kept), past.lane.summary
@@ -150,14 +150,13 @@ def _shown(stretch: HistoryEntry, participants: Participants) -> History:
 
 
 def _topic(opened: Opened) -> str:
-    message = opened.turn.policy.get("message")
-    return str(message) if message else opened.text
+    return opened.turn.policy.message or opened.text
 
 
 def _plain(opened: Opened) -> str:
     """Say what the turn is about, without frames: the offline model obeys people alone, so it needs none."""
-    if message := opened.turn.policy.get("message"):
-        return str(message)
+    if message := opened.turn.policy.message:
+        return message
     if opened.turn.source == "run" and opened.notes:
         return "\n\n".join(opened.notes)
     return opened.opening
@@ -168,9 +167,9 @@ def _facts(opened: Opened, past: _Past) -> dict[str, object]:
         "source": opened.turn.source,
         "now": opened.now,
         "zone": past.zone,
-        "job_name": opened.turn.policy.get("job_name"),
+        "job_name": opened.turn.policy.job_name,
         "message": _plain(opened),
-        "quiet": bool(opened.turn.policy.get("quiet")),
+        "quiet": opened.turn.policy.quiet,
         "memories": [memory.text for memory in past.memories],
     }
 

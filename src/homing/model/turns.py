@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from homing.model.people import Source
+from homing.model.runs import Trigger
 
 Outcome = Literal["answered", "empty", "failed", "cancelled"]
 Stop = Literal["cancel", "timeout", "leave", "lost"]
@@ -40,6 +41,22 @@ class Inbound:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What a turn was opened for and may do. Kept with it as JSON; what an older row does not say has its default."""
+
+    revision: int | None = None
+    """Of the job's definition that runs; with `trigger`, `job_name` and `message` only of a scheduled turn."""
+    trigger: Trigger | None = None
+    quiet: bool = False
+    may_schedule: bool = False
+    context: Literal["session", "since_last", "none"] = "session"
+    job_name: str | None = None
+    message: str | None = None
+    outside: str | None = None
+    """The source of content that no person wrote there; what the turn remembers is unconfirmed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Turn:
     """One pass of an agent over a session, from opening to closing."""
 
@@ -51,30 +68,30 @@ class Turn:
     source: Source
     run_id: str | None
     job_id: str | None
-    state: Literal["running", "closed"]
-    outcome: Outcome | None
-    reason: str | None
+    state: Literal["running", "closed"] = "running"
+    outcome: Outcome | None = None
+    reason: str | None = None
     worker_id: str | None
     claimed_until: datetime | None
-    fence: int
-    attempts: int
+    fence: int = 1
+    attempts: int = 1
     deadline_at: datetime | None
-    cancel_requested_at: datetime | None
-    cancel_reason: str | None
+    cancel_requested_at: datetime | None = None
+    cancel_reason: str | None = None
     address: str | None
     sender_id: str | None
     depth: int
     model: str
     thinking: str | None
     prompt: str
-    policy: Mapping[str, object]
-    error: str | None
+    policy: Policy
+    error: str | None = None
     opening_seq: int | None
-    closing_seq: int | None
-    input_tokens: int
-    output_tokens: int
+    closing_seq: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
     opened_at: datetime
-    closed_at: datetime | None
+    closed_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from homing.model.people import Agent, User
 from homing.model.runs import Run
 from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
-from homing.model.turns import Inbound, Step, Turn
+from homing.model.turns import Inbound, Policy, Step, Turn
 from homing.store import tables as t
 from homing.store.base import Row as AnyRow
 
@@ -146,7 +146,21 @@ def session_of(row: Row) -> Session:
 
 
 def turn_of(row: Row) -> Turn:
-    return _null_as(_noun(Turn, zip(_TURN, row, strict=False)), policy={})
+    turn = _noun(Turn, zip(_TURN, row, strict=False))
+    turn.__dict__["policy"] = policy_of(turn.__dict__["policy"])
+    return turn
+
+
+_POLICY = vars(Policy())
+
+
+def policy_of(kept: Mapping[str, Any] | None) -> Policy:
+    return Policy(**{name: value for name, value in (kept or {}).items() if name in _POLICY})
+
+
+def policy_json(policy: Policy) -> dict[str, Any] | None:
+    """Spell a policy as it is kept: what is not the default."""
+    return {name: value for name, value in vars(policy).items() if value != _POLICY[name]} or None
 
 
 def inbound_of(row: Row) -> Inbound:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -296,7 +296,7 @@ class RunSpec:
     tz: str
     job_name: str
     message: str
-    context: str
+    context: Literal["session", "since_last", "none"]
     model: str | None
     thinking: str | None
     timeout_seconds: float | None

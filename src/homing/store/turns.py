@@ -19,57 +19,9 @@ from homing.store.base import Tx
 from homing.store.bulk import Bulk, insert_rows
 from homing.store.fetch import Fetch, Spelling
 from homing.store.lanes import Head
-from homing.store.rows import message_of, messages, noun_of, turn_columns, turn_of
+from homing.store.rows import message_of, messages, noun_of, policy_json, turn_columns, turn_of
 
-
-@dataclass(frozen=True, kw_only=True)
-class NewTurn:
-    """A turn about to open."""
-
-    id: str
-    head: Head
-    agent_id: str
-    worker_id: str
-    claimed_until: datetime | None
-    deadline_at: datetime | None
-    model: str
-    thinking: str | None
-    prompt: str
-    policy: Mapping[str, object]
-    opening_seq: int
-
-    @property
-    def depth(self) -> int:
-        """As deep as the deepest of what it takes; notes make no person's turn deeper (rule 35)."""
-        if self.head.inbound.source == "person":
-            return self.head.inbound.depth
-        return max(inbound.depth for inbound in (self.head.inbound, *self.head.notes))
-
-
-_OPEN = insert_rows(
-    t.turn,
-    "id",
-    "lane_id",
-    "session_id",
-    "user_id",
-    "agent_id",
-    "source",
-    "run_id",
-    "job_id",
-    "worker_id",
-    "claimed_until",
-    "deadline_at",
-    "address",
-    "sender_id",
-    "depth",
-    "model",
-    "thinking",
-    "prompt",
-    "policy",
-    "opening_seq",
-    "opened_at",
-    state="running",
-)
+_OPEN = insert_rows(t.turn, *(column.name for column in turn_columns))
 _TAKE = Bulk(
     sa.update(t.inbound)
     .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
@@ -77,38 +29,10 @@ _TAKE = Bulk(
 )
 
 
-def open_turns(tx: Tx, turns: Sequence[NewTurn]) -> None:
+def open_turns(tx: Tx, opening: Sequence[tuple[Turn, Head]]) -> None:
     """Open turns on heads just taken. The index refuses a second one in a lane."""
-    now = tx.now()
-    _OPEN.run(
-        tx,
-        [
-            {
-                "id": n.id,
-                "lane_id": n.head.inbound.lane_id,
-                "session_id": n.head.inbound.session_id,
-                "user_id": n.head.inbound.user_id,
-                "agent_id": n.agent_id,
-                "source": n.head.inbound.source,
-                "run_id": n.head.inbound.run_id,
-                "job_id": n.head.inbound.job_id,
-                "worker_id": n.worker_id,
-                "claimed_until": n.claimed_until,
-                "deadline_at": n.deadline_at,
-                "address": n.head.inbound.address,
-                "sender_id": n.head.inbound.sender_id,
-                "depth": n.depth,
-                "model": n.model,
-                "thinking": n.thinking,
-                "prompt": n.prompt,
-                "policy": dict(n.policy) or None,
-                "opening_seq": n.opening_seq,
-                "opened_at": now,
-            }
-            for n in turns
-        ],
-    )
-    taken = [{"b_n": inbound.n, "b_turn": n.id} for n in turns for inbound in (n.head.inbound, *n.head.notes)]
+    _OPEN.run(tx, [{**vars(turn), "policy": policy_json(turn.policy)} for turn, _ in opening])
+    taken = [{"b_n": inbound.n, "b_turn": turn.id} for turn, head in opening for inbound in (head.inbound, *head.notes)]
     if _TAKE.run(tx, taken) not in (-1, len(taken)):
         raise Lost("an inbound was taken by somebody else")
 

@@ -28,7 +28,7 @@ def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
     # Rule 27, for memory: what no person asked for deletes nothing.
     kept_back = set[str]() if turn.source == "person" else {"forget"}
     offers += [offer for name, offer in memory.OFFERS.items() if name in agent.tools and name not in kept_back]
-    if turn.source == "run" and turn.policy.get("quiet"):
+    if turn.source == "run" and turn.policy.quiet:
         offers.append(quiet.OFFER)
     return offers
 
@@ -55,7 +55,7 @@ def _tool(offer: ToolSpec, turn: Turn, session_key: str, instance: Instance, com
 
 def _caller(turn: Turn, session_key: str) -> Caller:
     # A turn that 0.1.0 opened does not say what came into it; its source does.
-    outside = turn.policy.get("outside") or (None if turn.source == "person" else turn.source)
+    outside = turn.policy.outside or (None if turn.source == "person" else turn.source)
     acting = ActingTurn(
         id=turn.id,
         session_id=turn.session_id,
@@ -65,8 +65,8 @@ def _caller(turn: Turn, session_key: str) -> Caller:
         job_id=turn.job_id,
         sender_id=turn.sender_id,
         depth=turn.depth,
-        may_schedule=turn.source == "person" or bool(turn.policy.get("may_schedule")),
-        outside=str(outside) if outside else None,
+        may_schedule=turn.source == "person" or turn.policy.may_schedule,
+        outside=outside,
     )
     return Caller(user_id=turn.user_id, role="user", door="tool", turn=acting)
 

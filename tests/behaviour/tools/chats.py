@@ -12,7 +12,7 @@ from homing.model.errors import Refused
 from homing.model.jobs import Job
 from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller, Source
 from homing.model.sessions import Session
-from homing.model.turns import Turn
+from homing.model.turns import Policy, Turn
 from homing.operations.context import Context
 from homing.store import Tx, jobs
 from homing.store.steps import Done
@@ -75,7 +75,7 @@ class Chat:
             agent_id=self.session.agent_id, source=self.source, run_id=None, job_id=self.job_id, state="running",
             outcome=None, reason=None, worker_id=None, claimed_until=None, fence=1, attempts=1, deadline_at=None,
             cancel_requested_at=None, cancel_reason=None, address=None, sender_id="anna", depth=0,
-            model="offline", thinking=None, prompt="", policy={"may_schedule": self.may_schedule}, error=None,
+            model="offline", thinking=None, prompt="", policy=Policy(may_schedule=self.may_schedule), error=None,
             opening_seq=None, closing_seq=None, input_tokens=0, output_tokens=0, opened_at=now, closed_at=None,
         )  # fmt: skip
 
