@@ -44,6 +44,11 @@ def hello(family, where, kind=socket.SOCK_STREAM):
         return "yes" if end.recv(5) == b"HELLO" else "no: another answered"
 
 
+def opened(family):
+    socket.socket(family, socket.SOCK_STREAM if family == 40 else socket.SOCK_RAW).close()
+    return "yes"
+
+
 def seen(file, mark):
     pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     for pid in pids:
@@ -179,6 +184,9 @@ ESCAPES = {
     "reach loopback by UDP": lambda: hello(socket.AF_INET, ("127.0.0.1", SCENE["udp"]), socket.SOCK_DGRAM),
     "reach a unix socket by its path": lambda: hello(socket.AF_UNIX, SCENE["socket"]),
     "reach an abstract unix socket": lambda: hello(socket.AF_UNIX, SCENE["abstract"].replace("@", "\0")),
+    # Not part of a network namespace: it leads to the machine that runs this virtual one.
+    "open a socket to the hypervisor": lambda: opened(40),
+    "open a socket of another family": lambda: opened(44),
     "read the host's environment": lambda: seen("environ", SCENE["mark"]),
     "use shared memory of the host": lambda: call(LIBC.shmget(SCENE["shared"], 1, 0)),
     "learn the host's name": lambda: same(socket.gethostname(), SCENE["hostname"]),
@@ -215,6 +223,7 @@ WORKS = {
     "start other programs": lambda: "yes" if subprocess.run(["/bin/true"], check=False).returncode == 0 else "no",
     "start in the workspace": lambda: same(str(Path.cwd()), "/workspace"),
     "use its own loopback": own_loopback,
+    "list its network interfaces": lambda: "yes" if socket.if_nameindex() == [(1, "lo")] else "no",
 }
 
 

@@ -58,6 +58,9 @@ _FORBIDDEN = {
 # Allowed without CLONE_NEWUSER in their flags, which are the first argument.
 _CLONE, _UNSHARE = (56, 220), (272, 97)
 _NEW_USER = 0x10000000
+# Allowed for these families, its first argument: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others reach beyond a network
+# namespace (AF_VSOCK leads to the hypervisor) or into rarely used parts of the kernel.
+_SOCKET, _FAMILIES = (41, 198), (1, 2, 10, 16)
 # Its flags lie in memory, where no filter sees them. Said to be missing, so that the C library uses clone.
 _CLONE3 = 435
 # AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64.
@@ -90,6 +93,11 @@ def make_filter(machine: str | None = None) -> bytes:
     for numbers in _FORBIDDEN.values():
         program += [_do(_EQUAL, numbers[which], no=1), refuse]
     program += [
+        _do(_EQUAL, _SOCKET[which], no=len(_FAMILIES) + 3),
+        _do(_LOAD, _FIRST_ARGUMENT),
+        *(_do(_EQUAL, family, yes=len(_FAMILIES) - i) for i, family in enumerate(_FAMILIES)),
+        _do(_RETURN, _ERROR | errno.EAFNOSUPPORT),
+        _do(_RETURN, _ALLOW),
         _do(_EQUAL, _CLONE[which], yes=2),
         _do(_EQUAL, _UNSHARE[which], yes=1),
         _do(_RETURN, _ALLOW),

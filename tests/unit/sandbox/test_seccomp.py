@@ -28,6 +28,7 @@ CALLS = {
     "io_uring_setup": (425, 425),
     "getpid": (39, 172),
     "setuid": (105, 146),
+    "socket": (41, 198),
 }
 ALLOWED, KILLED = "allowed", "killed"
 NEW_USER = 0x10000000
@@ -68,6 +69,14 @@ def decide(program: bytes, number: int, architecture: int, argument: int = 0) ->
         ("unshare", 0x20000, ALLOWED),
         ("unshare", NEW_USER, "EPERM"),
         ("clone3", 0, "ENOSYS"),
+        ("socket", 1, ALLOWED),
+        ("socket", 2, ALLOWED),
+        ("socket", 10, ALLOWED),
+        ("socket", 16, ALLOWED),
+        ("socket", 0, "EAFNOSUPPORT"),
+        ("socket", 17, "EAFNOSUPPORT"),
+        ("socket", 38, "EAFNOSUPPORT"),
+        ("socket", 40, "EAFNOSUPPORT"),
         ("add_key", 0, "EPERM"),
         ("keyctl", 0, "EPERM"),
         ("request_key", 0, "EPERM"),
