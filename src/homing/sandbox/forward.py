@@ -9,11 +9,13 @@ import socket
 import sys
 
 CHUNK = 65536
+# More than the proxy serves: it refuses with a sentence, and this with nothing.
+MOST = 64
 
 
 def main() -> None:
     path, *argv = sys.argv[1:]
-    listener = socket.create_server(("127.0.0.1", 0), backlog=32)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     # Two forks: the forwarder is nobody's child but pid 1's, so that the program meets no child that it did not start.
     middle = os.fork()
@@ -47,14 +49,22 @@ def forward(listener: socket.socket, path: str) -> None:
         readable, writable, _ = select.select([listener, *sources], [*sinks], [])
         if listener in readable:
             readable.remove(listener)
-            inside, outside = listener.accept()[0], socket.socket(socket.AF_UNIX)
-            outside.connect(path)
-            for end in (inside, outside):
-                end.setblocking(False)
-            held |= {(inside, outside): b"", (outside, inside): b""}
+            inside = listener.accept()[0]
+            if len(held) < 2 * MOST:
+                held |= connect(inside, path)
+            else:
+                inside.close()
         for way in [*map(sources.__getitem__, readable), *map(sinks.__getitem__, writable)]:
             if way in held:
                 carry(way, held)
+
+
+def connect(inside: socket.socket, path: str) -> dict[Way, bytes]:
+    outside = socket.socket(socket.AF_UNIX)
+    outside.connect(path)
+    for end in (inside, outside):
+        end.setblocking(False)
+    return {(inside, outside): b"", (outside, inside): b""}
 
 
 def carry(way: Way, held: dict[Way, bytes]) -> None:

@@ -8,13 +8,15 @@ import asyncio
 import socket
 import tempfile
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from homing.model.addresses import addresses_in, read_address
+from homing.model.addresses import Address, addresses_in, read_address
 from homing.model.errors import Forbidden
 from homing.sandbox.hosts import Hosts
 
@@ -26,15 +28,11 @@ _CHUNK = 65536
 # Between the program and the proxy, not for the host.
 _HOP = ("connection", "host", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade")
 
-LookUp = Callable[[str, int], Awaitable[list[Any]]]
-
-
-async def _look_up(host: str, port: int) -> list[Any]:
-    return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+LookUp = Callable[..., list[Any]]
 
 
 @asynccontextmanager
-async def open_proxy(hosts: Hosts, *, look_up: LookUp = _look_up) -> AsyncGenerator[Path]:
+async def open_proxy(hosts: Hosts, *, look_up: LookUp = socket.getaddrinfo) -> AsyncGenerator[Path]:
     """Serve one run's program; gives the socket's path."""
     proxy = _Proxy(hosts, look_up)
     with tempfile.TemporaryDirectory(prefix="homing-proxy-", ignore_cleanup_errors=True) as folder:
@@ -55,6 +53,8 @@ class _Proxy:
     def __init__(self, hosts: Hosts, look_up: LookUp) -> None:
         self._hosts = hosts
         self._look_up = look_up
+        # Threads of its own: names that nobody answers for would hold up every other lookup of this process.
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="proxy")
         self._left = MAX_BYTES
         self._open = set[asyncio.Task[None]]()
 
@@ -62,8 +62,13 @@ class _Proxy:
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        if len(self._open) >= 2 * MAX_CONNECTIONS:
+            # Those beyond the limit get a sentence; a flood of them must not take our descriptors.
+            writer.close()
+            return
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._open.add(task)
         task.add_done_callback(self._open.discard)
@@ -104,8 +109,7 @@ class _Proxy:
 
     async def _connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
         self._hosts.check_name(host, port)
-        literal = read_address(host)
-        addresses = [literal] if literal else addresses_in(await self._look_up(host, port))
+        addresses = await self._find(host, port)
         for address in addresses:
             self._hosts.check_address(host, port, address)
         failure: OSError = OSError("no address")
@@ -115,6 +119,12 @@ class _Proxy:
             except OSError as error:
                 failure = error
         raise failure
+
+    async def _find(self, host: str, port: int) -> list[Address]:
+        if (address := read_address(host)) is not None:
+            return [address]
+        asked = partial(self._look_up, host, port, type=socket.SOCK_STREAM)
+        return addresses_in(await asyncio.get_running_loop().run_in_executor(self._threads, asked))
 
     async def _join(
         self, reader: StreamReader, writer: StreamWriter, from_host: StreamReader, to_host: StreamWriter, head: bytes

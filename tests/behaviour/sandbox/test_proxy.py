@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from homing.sandbox.hosts import read_hosts
-from homing.sandbox.proxy import MAX_BYTES, MAX_CONNECTIONS, open_proxy
+from homing.sandbox.proxy import HEAD_SECONDS, MAX_BYTES, MAX_CONNECTIONS, open_proxy
 from support.sandboxes import Driver
 
 CHUNK = b"x" * (1 << 20)
@@ -60,7 +60,7 @@ class Names:
         self._answers = {name.replace("_", "."): said for name, said in answers.items()}
         self.asked: list[str] = []
 
-    async def look_up(self, host: str, port: int) -> list[Any]:
+    def look_up(self, host: str, port: int, **_: Any) -> list[Any]:
         self.asked.append(host)
         return [(2, 1, 6, "", (address, port)) for address in self._answers[host].pop(0)]
 
@@ -71,6 +71,9 @@ class Client:
     def __init__(self, path: Any) -> None:
         self._path = path
 
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(self._path)
+
     async def ask(self, request: str) -> str:
         reader, writer = await self.open(request)
         answer = await reader.read()
@@ -78,7 +81,7 @@ class Client:
         return answer.decode()
 
     async def open(self, request: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_unix_connection(self._path)
+        reader, writer = await self.connect()
         writer.write(f"{request} HTTP/1.1\r\nHost: somebody.else\r\nProxy-Authorization: me\r\n\r\n".encode())
         return reader, writer
 
@@ -176,6 +179,18 @@ async def test_the_connection_beyond_the_limit_is_refused_until_another_ends(por
         assert (await client.ask(f"GET http://127.0.0.1:{port}/")).startswith("HTTP/1.0 200")
 
 
+async def test_a_flood_of_connections_that_say_nothing_is_closed_at_once_beyond_twice_the_limit() -> None:
+    async with proxied("example.org") as client:
+        flood = [await client.connect() for _ in range(300)]
+        ended = [asyncio.ensure_future(reader.read()) for reader, _ in flood]
+        async with asyncio.timeout(HEAD_SECONDS / 2):
+            while sum(task.done() for task in ended) < 300 - 2 * MAX_CONNECTIONS:
+                await asyncio.wait([task for task in ended if not task.done()], return_when=asyncio.FIRST_COMPLETED)
+        for _, writer in flood:
+            writer.close()
+        await asyncio.gather(*ended, return_exceptions=True)
+
+
 async def test_a_run_moves_no_more_than_its_measure(port: int) -> None:
     async with proxied(f"127.0.0.1:{port}") as client:
         reader, writer = await client.open(f"GET http://127.0.0.1:{port}/flood")
@@ -265,6 +280,24 @@ print(got == [1_000_000] * len(ends))
         answer = driver.ask("program", argv=["python3", "-c", echo, f"127.0.0.1:{at}"], hosts=[f"127.0.0.1:{at}"])
 
     assert (answer["out"], answer["err"]) == ("True\n", "")
+
+
+def test_many_connections_of_a_program_do_not_end_its_forwarder(driver: Driver, port: int) -> None:
+    flood = f"""
+import socket, time, urllib.request
+at = urllib.request.getproxies()["http"].removeprefix("http://").split(":")
+held = [socket.create_connection((at[0], int(at[1]))) for _ in range(400)]
+for end in held: end.close()
+for _ in range(100):
+    try:
+        print(urllib.request.urlopen("http://127.0.0.1:{port}/after").read().decode())
+        break
+    except OSError:
+        time.sleep(0.05)  # until it has noticed that the others are gone
+"""
+    answer = driver.ask("program", argv=["python3", "-c", flood], hosts=[f"127.0.0.1:{port}"])
+
+    assert "page /after" in answer["out"], answer
 
 
 def test_the_program_finds_no_child_that_it_did_not_start(driver: Driver) -> None:
