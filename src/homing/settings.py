@@ -133,41 +133,78 @@ def _session_key(value: object) -> str:
     return key
 
 
-def _setting(read: Callable[[object], object], default: object, *, secret: bool = False) -> Any:
-    return field(default=default, repr=not secret, metadata={"read": read, "secret": secret})
+def _setting(
+    read: Callable[[object], object], default: object, what: str, *, secret: bool = False, shown: str | None = None
+) -> Any:
+    """Declare a setting. docs/reference/settings.md shows `what`, and `shown` where the default does not speak."""
+    return field(
+        default=default, repr=not secret, metadata={"read": read, "what": what, "secret": secret, "shown": shown}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What this process was told. `timezone` and `database_url` are always filled in."""
 
-    home: Path
-    timezone: str = _setting(_zone, MISSING)
-    database_url: str = _setting(_url("sqlite", "postgresql"), MISSING, secret=True)
-    url: str | None = _setting(_url(*_HTTP), None)
-    token: str | None = _setting(_text, None, secret=True)
-    host: str = _setting(_text, "127.0.0.1")
-    port: int = _setting(_whole(0, 65535), 4664)
-    public_url: str | None = _setting(_url(*_HTTP), None)
-    session: str = _setting(_session_key, "cli:main")
-    model: str | None = _setting(_text, None)
-    unified_session: bool = _setting(_flag, False)
-    scheduler_enabled: bool = _setting(_flag, True)
-    max_concurrent_runs: int = _setting(_whole(1), 8)
-    slots: int = _setting(_whole(1), 32)
-    turn_seconds: float = _setting(_seconds, 1800.0)
-    claim_seconds: float = _setting(_seconds, 10.0)
-    idle_retry_ms: int = _setting(_whole(10), 1000)
-    lookahead_days: int = _setting(_whole(1), 14)
-    max_jobs: int = _setting(_whole(1), 10_000)
-    min_interval_seconds: int = _setting(_whole(1), 1)
-    delivery_attempts: int = _setting(_whole(1), 5)
-    keep_runs_days: int = _setting(_whole(1), 90)
-    heartbeat_minutes: int = _setting(_whole(0), 0)
-    active_hours: tuple[time, time] | None = _setting(_hours, None)
-    named_hours: NamedHours = _setting(_named_hours, USUAL_HOURS)  # noqa: RUF009 - frozen, as all of them are
-    sandbox: bool = _setting(_sandbox, True)
-    smtp_url: str | None = _setting(_url("smtp", "smtps"), None, secret=True)
+    home: Path = field(metadata={"what": "the folder of the database, the token and `homing.toml`"})
+    timezone: str = _setting(_zone, MISSING, "the time zone where a user or a job names none", shown="the machine's")
+    database_url: str = _setting(
+        _url("sqlite", "postgresql"),
+        MISSING,
+        "where the data is kept: `sqlite:///…` or `postgresql://…`",
+        secret=True,
+        shown="SQLite in home",
+    )
+    url: str | None = _setting(_url(*_HTTP), None, "the server that commands talk to", shown="the server of this home")
+    token: str | None = _setting(
+        _text,
+        None,
+        "the token that commands send; for a server the owner's (24 characters or more beyond 127.0.0.1)",
+        secret=True,
+        shown="the token file in home",
+    )
+    host: str = _setting(_text, "127.0.0.1", "the address the server listens on")
+    port: int = _setting(_whole(0, 65535), 4664, "the port the server listens on")
+    public_url: str | None = _setting(
+        _url(*_HTTP),
+        None,
+        "its address behind a proxy; then `X-Forwarded-For` counts and `/metrics` needs an admin's token",
+    )
+    session: str = _setting(_session_key, "cli:main", "the session of commands that do not name one")
+    model: str | None = _setting(
+        _text,
+        None,
+        "the model, as Pydantic AI names it, such as `openai-chat:gpt-5`",
+        shown="found by its API key, else `offline`",
+    )
+    unified_session: bool = _setting(_flag, False, "one history and memory for all chats of a user")
+    scheduler_enabled: bool = _setting(_flag, True, "whether due jobs fire in this process")
+    max_concurrent_runs: int = _setting(_whole(1), 8, "scheduled turns at once, per worker")
+    slots: int = _setting(_whole(1), 32, "turns of people at once, per worker")
+    turn_seconds: float = _setting(_seconds, 1800.0, "how long a turn may take")
+    claim_seconds: float = _setting(_seconds, 10.0, "after how long another worker takes over the turn of a dead one")
+    idle_retry_ms: int = _setting(_whole(10), 1000, "how often the sweeper looks while something waits")
+    lookahead_days: int = _setting(_whole(1), 14, "warn if the next run is further away than this")
+    max_jobs: int = _setting(_whole(1), 10_000, "jobs per user")
+    min_interval_seconds: int = _setting(_whole(1), 1, "the shortest time between two runs of a job")
+    delivery_attempts: int = _setting(_whole(1), 5, "attempts before a delivery is dead")
+    keep_runs_days: int = _setting(_whole(1), 90, "how long run records are kept")
+    heartbeat_minutes: int = _setting(
+        _whole(0), 0, "how often an agent looks at events that wait for its heartbeat; 0 is off"
+    )
+    active_hours: tuple[time, time] | None = _setting(
+        _hours, None, "when the heartbeat is active, such as `08:00-22:00`", shown="always"
+    )
+    named_hours: NamedHours = _setting(_named_hours, USUAL_HOURS, 'what "tomorrow morning" or "tonight" means')  # noqa: RUF009 - frozen, as all of them are
+    sandbox: bool = _setting(
+        _sandbox,
+        True,
+        "`auto`: programs run if the sandbox works here; `off`: they never run",
+        shown="auto",
+    )
+    smtp_url: str | None = _setting(
+        _url("smtp", "smtps"), None, "the mail server that deliveries by mail go through", secret=True
+    )
 
     @property
     def file(self) -> Path:
@@ -179,7 +216,7 @@ class Settings:
         return self.home / "token"
 
 
-_READERS: Mapping[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Settings) if f.metadata}
+_READERS: Mapping[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Settings) if "read" in f.metadata}
 
 
 def load(env: Mapping[str, str] | None = None) -> Settings:
