@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from homing.cli.chat.within import own_server
-from homing.cli.remote import Remote
+from homing.client import Client
 from homing.settings import load
 from homing.testing import PostgresServer
 from unit.channels.post_office import post_office
@@ -392,12 +392,10 @@ def test_a_chat_that_is_its_own_server_ends_although_something_in_it_does_not_he
     home: Path, tmp_path: Path, leave: str
 ) -> None:
     env = {"HOMING_HOME": str(home), "HOMING_TIMEZONE": "Europe/Berlin"}
-    with own_server(load(env)) as url:
-        server = Remote(url, (home / "token").read_text().strip())
-        address = server.ask("POST", "/api/webhooks", {"url": "http://nobody.example/"})["address"]
-        server.ask("POST", "/api/sessions", {"key": "cli:main"})
-        server.ask("PATCH", "/api/sessions/cli:main", {"addresses": ["cli:main", address]})
-        server.close()
+    with own_server(load(env)) as url, Client(url, (home / "token").read_text().strip()) as server:
+        address = server.ask("add_webhook", url="http://nobody.example/")["address"]
+        server.ask("add_session", key="cli:main")
+        server.ask("update_session", session_key="cli:main", addresses=["cli:main", address])
     (tmp_path / "sitecustomize.py").write_text(NAMES_NEVER_FOUND)
     chat = subprocess.Popen(
         [sys.executable, "-m", "homing", "chat"],

@@ -156,5 +156,5 @@ def test_ctrl_c_ends_it_while_stdin_is_still_open(env: dict[str, str]) -> None:
 def test_serving_for_a_running_server_loads_neither_database_nor_models() -> None:
     look = "import sys, homing.cli.mcp, homing.mcp.stdio; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True).stdout.split()
-    assert {"homing.mcp.remote", "mcp"} <= set(loaded)
+    assert {"homing.mcp.stdio", "mcp"} <= set(loaded)
     assert not {"sqlalchemy", "fastapi", "pydantic_ai", "openai", "anthropic"} & set(loaded)

@@ -1,8 +1,9 @@
 """Sign-in links: the code stands in the fragment, so that link previews cannot use it up."""
 
-from homing.cli.home import home_id, known_token
+from homing.cli.home import home_id
 from homing.cli.house import token_refused
 from homing.cli.problems import failed
+from homing.client.home import known_token
 from homing.model.people import OWNER, Caller
 from homing.operations.context import Context
 from homing.operations.people import create_code

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from homing.cli.home import announced_url, known_token
+from homing.cli.home import make_home
 from homing.cli.output import Screen, note
-from homing.cli.problems import Unreachable, failed
-from homing.cli.server import Server
+from homing.cli.problems import failed
+from homing.client.base import BaseClient
+from homing.client.home import announced_url, known_token
+from homing.client.problems import Unreachable
 from homing.model.clock import NOTHING_FIRES
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
-    from homing.cli.remote import Remote
+    from homing.client.remote import Client
+
+CLI = "homing-cli"
+"""How commands name themselves to a server, which writes down the door."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
 
@@ -25,7 +30,7 @@ class Connection:
     """One command at work."""
 
     settings: Settings
-    server: Server
+    server: BaseClient
     screen: Screen
 
 
@@ -43,32 +48,34 @@ def connected(as_json: bool) -> Generator[Connection]:
         note(NOTHING_FIRES)
 
 
-def reach(settings: Settings) -> Server:
+def reach(settings: Settings) -> BaseClient:
     """Find whoever answers: HOMING_URL, else this home's server, else the database in this process."""
     found = running_server(settings)
     if found is not None:
         return found
-    from homing.cli.local import Local
+    from homing.cli.house import caller_here, open_instance
+    from homing.cli.logs import quiet_logs
+    from homing.client.local import LocalClient
 
-    return Local(settings)
+    quiet_logs()
+    make_home(settings)
+    homing = open_instance(settings)
+    return LocalClient(homing, caller_here(homing, "cli"))
 
 
-def running_server(settings: Settings) -> "Remote | None":
+def running_server(settings: Settings) -> "Client | None":
     """Find a running server; a set HOMING_URL that does not answer is an error, never passed over."""
-    from homing.cli.remote import Remote
+    from homing.client.remote import Client
 
-    token = known_token(settings)
-    if settings.url:
-        server = Remote(settings.url, token)
-        server.connect()
-        return server
-    url = announced_url(settings)
+    url = settings.url or announced_url(settings)
     if url is None:
         return None
-    server = Remote(url, token)
+    server = Client(url, known_token(settings), user_agent=CLI)
     try:
         server.connect()
     except Unreachable:
+        if settings.url:
+            raise
         # It holds its lock and does not listen: it is starting, or on its way out.
         raise failed(f"The server of this home ({url}) does not answer.", hint="Try again in a moment.") from None
     return server

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from homing.cli import widgets
 from homing.cli.format import away, in_zone, instant, moment, now
-from homing.cli.server import Json
+from homing.model.contract import Json
 
 SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
 KINDS = {"scheduled": "scheduled", "reminder": "reminder", "report": "report", "note": "note", "status": "status"}

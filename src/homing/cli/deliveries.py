@@ -7,7 +7,7 @@ import typer
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem
-from homing.cli.server import Json, pages, part
+from homing.model.contract import Json
 
 _STATES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
 
@@ -21,12 +21,13 @@ def list_deliveries(
     """List messages on their way to other channels, newest first."""
     with connected(as_json) as connection:
         key = session_key(connection, session) if session else None
-        query = {"state": state, "session_key": key}
 
         def drawn(found: list[Json]) -> Any:
             return _table(found, connection.settings.timezone)
 
-        connection.screen.show_all(pages(connection.server, "/api/deliveries", query, limit), drawn)
+        connection.screen.show_all(
+            connection.server.pages("list_deliveries", limit=limit, state=state, session_key=key), drawn
+        )
 
 
 def retry(
@@ -37,13 +38,13 @@ def retry(
     with connected(as_json) as connection:
         for given in ids:
             try:
-                delivery = connection.server.ask("POST", f"/api/deliveries/{part(given)}/retry", {})
+                delivery = connection.server.ask("retry_delivery", delivery_id=given)
             except Problem as problem:
                 if problem.code != "not_found":
                     raise
-                dead = list(pages(connection.server, "/api/deliveries", {"state": "dead"}))
+                dead = list(connection.server.pages("list_deliveries", state="dead"))
                 found = find_one(dead, given, "dead delivery", "dlv")
-                delivery = connection.server.ask("POST", f"/api/deliveries/{part(found['id'])}/retry", {})
+                delivery = connection.server.ask("retry_delivery", delivery_id=found["id"])
             connection.screen.show(delivery, lambda d=delivery: f"Trying {d['id']} to {d['address']} again.")
 
 

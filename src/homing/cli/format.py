@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from homing.cli.server import Json
+from homing.model.contract import Json
 
 # ok ●  error ✕  waiting ○  running ◐  skipped –  cancelled ⊘  disabled ‖  done ✓: as in the page's Glyph.tsx
 RUN_GLYPHS = {

@@ -6,7 +6,7 @@ import typer
 
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_one
-from homing.cli.server import Json, pages, part
+from homing.model.contract import Json
 
 OfUser = Annotated[str | None, typer.Option("--user", help="Another user's, for admins.")]
 
@@ -18,7 +18,7 @@ def list_grants(user: OfUser = None, as_json: AsJson = False) -> None:
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        connection.screen.show_all(pages(connection.server, "/api/grants", {"user": user}), drawn)
+        connection.screen.show_all(connection.server.pages("list_grants", user=user), drawn)
 
 
 def add(
@@ -29,10 +29,7 @@ def add(
 ) -> None:
     """Let an agent write to an address; mail addresses take an admin."""
     with connected(as_json) as connection:
-        body = {"address": address, "agent_id": agent, "user": user}
-        grant = connection.server.ask(
-            "POST", "/api/grants", {name: given for name, given in body.items() if given is not None}
-        )
+        grant = connection.server.ask("add_grant", address=address, agent_id=agent, user=user)
         connection.screen.show(grant, lambda: _added(grant))
 
 
@@ -43,11 +40,11 @@ def remove(
 ) -> None:
     """Take grants back; what is still on its way there is refused."""
     with connected(as_json) as connection:
-        known = list(pages(connection.server, "/api/grants", {"user": user}))
+        known = list(connection.server.pages("list_grants", user=user))
         for given in ids:
             by_address = [grant["id"] for grant in known if grant["address"] == given]
             grant = find_one(known, by_address[0] if len(by_address) == 1 else given, "grant", "grt")
-            connection.server.ask("DELETE", f"/api/grants/{part(grant['id'])}")
+            connection.server.ask("remove_grant", grant_id=grant["id"])
             connection.screen.show(
                 grant, lambda g=grant: f"Removed {g['id']}: {g['agent_id']} no longer writes to {g['address']}."
             )

@@ -1,8 +1,4 @@
-"""The files in home by which processes find each other: the home's id, the owner's token, and the running server.
-
-`server.json` is true while it is locked: a killed server's lock dies with it, so a stale address is never believed,
-and a token never sent to whoever took the port afterwards.
-"""
+"""The files in home by which processes find each other: the home's id, the owner's token, and the locks."""
 
 import fcntl
 import json
@@ -14,9 +10,9 @@ from pathlib import Path
 
 from homing.cli.output import note
 from homing.cli.problems import failed, refused
+from homing.client.home import ANNOUNCED, known_token
 from homing.settings import Settings
 
-ANNOUNCED = "server.json"
 ID = "id"
 
 
@@ -58,15 +54,6 @@ def home_lock(settings: Settings) -> Generator[str]:
         os.close(handle)
 
 
-def known_token(settings: Settings) -> str | None:
-    """Tell the token that commands send: the setting's, else the one in home."""
-    if settings.token:
-        return settings.token
-    with suppress(FileNotFoundError, NotADirectoryError):
-        return settings.token_file.read_text("utf-8").strip() or None
-    return None
-
-
 def owner_token(settings: Settings) -> str:
     """Tell the owner's token; on the first start make one that only they can read."""
     known = known_token(settings)
@@ -103,18 +90,6 @@ def _replace(path: Path, text: str) -> str:
     _write_new(fresh, text)
     fresh.replace(path)
     return text
-
-
-def announced_url(settings: Settings) -> str | None:
-    """Tell where this home's server is, if one is running."""
-    try:
-        with (settings.home / ANNOUNCED).open(encoding="utf-8") as file:
-            if not _is_locked(file.fileno()):
-                return None
-            url = json.load(file).get("url")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return url if isinstance(url, str) else None
 
 
 @contextmanager
@@ -229,12 +204,3 @@ def _where(home: Path) -> str:
         url = json.loads((home / ANNOUNCED).read_text("utf-8")).get("url")
         return f", at {url}" if url else ""
     return ""
-
-
-def _is_locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    fcntl.flock(handle, fcntl.LOCK_UN)
-    return False

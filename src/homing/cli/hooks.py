@@ -7,7 +7,7 @@ import typer
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem, refused
-from homing.cli.server import Json, pages, part
+from homing.model.contract import Json
 
 OfSession = Annotated[str | None, typer.Option("-s", "--session", help="A key or a title; else cli:main.")]
 
@@ -19,9 +19,7 @@ def add(
 ) -> None:
     """Make a hook; its address is shown once."""
     with connected(as_json) as connection:
-        hook = connection.server.ask(
-            "POST", _path(session_key(connection, session)), {} if name is None else {"name": name}
-        )
+        hook = connection.server.ask("add_hook", session_key=session_key(connection, session), name=name)
         connection.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
 
 
@@ -36,7 +34,7 @@ def list_hooks(
         def drawn(found: list[Json]) -> Any:
             return _table(found, key)
 
-        connection.screen.show_all(pages(connection.server, _path(key), {}), drawn)
+        connection.screen.show_all(connection.server.pages("list_hooks", session_key=key), drawn)
 
 
 def remove(
@@ -47,16 +45,11 @@ def remove(
     """Close hooks."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
-        path = _path(key)
-        known = list(pages(connection.server, path, {}))
+        known = list(connection.server.pages("list_hooks", session_key=key))
         for given in ids:
             hook = _find(known, given, key)
-            connection.server.ask("DELETE", f"{path}/{part(hook['id'])}")
+            connection.server.ask("remove_hook", session_key=key, hook_id=hook["id"])
             connection.screen.show(hook, lambda h=hook: f"Closed {h['id']}.")
-
-
-def _path(key: str) -> str:
-    return f"/api/sessions/{part(key)}/hooks"
 
 
 def _find(known: list[Json], given: str, key: str) -> Json:

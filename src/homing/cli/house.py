@@ -3,8 +3,9 @@
 import socket
 from collections.abc import Callable
 
-from homing.cli.home import home_id, home_lock, known_token, owner_token, replace_token
+from homing.cli.home import home_id, home_lock, owner_token, replace_token
 from homing.cli.problems import Problem, failed, refused
+from homing.client.home import known_token
 from homing.model.people import OWNER, Caller, Door
 from homing.operations.people import recognise
 from homing.settings import Settings

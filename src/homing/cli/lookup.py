@@ -2,7 +2,8 @@
 
 from homing.cli.connection import Connection
 from homing.cli.problems import Problem, refused
-from homing.cli.server import Json, Server, pages, part, spelled
+from homing.client.base import BaseClient
+from homing.model.contract import Json
 from homing.model.naming import fitting, longest_word
 
 OWNER = "default"
@@ -11,18 +12,18 @@ _SHOWN = 12
 _JOB = "job_"
 
 
-def find_job(server: Server, given: str) -> Json:
+def find_job(server: BaseClient, given: str) -> Json:
     """Find a job by id (or a run's), by a beginning of it, or by its name or words of it; several are listed."""
     wanted = given.partition(":")[0].strip()
     if not wanted:
         raise _nothing("automation")
-    found = _exactly(server, f"/api/jobs/{part(wanted)}")
+    found = _exactly(server, wanted)
     if found is not None:
         return found
     near = {
         job["id"]: job
         for q in dict.fromkeys((wanted, longest_word(wanted), f"{_JOB}{wanted}"))
-        for job in pages(server, "/api/jobs", {"q": q}, limit=200)
+        for job in server.pages("list_jobs", q=q, limit=200)
     }
     fits = fitting(wanted, near.values(), lambda job: (job["id"], job["name"]), prefix=_JOB)
     if len(fits) == 1:
@@ -52,7 +53,7 @@ def session_key(connection: Connection, given: str | None) -> str:
         return default_session(connection)
     if ":" in given:
         return given
-    near = list(pages(connection.server, "/api/sessions", {"q": longest_word(given)}, limit=200))
+    near = list(connection.server.pages("list_sessions", q=longest_word(given), limit=200))
     own = f"cli:{given}"
     titled = [one for one in near if (one["title"] or "").casefold() == given.casefold()]
     if not titled and any(one["key"] == own for one in near):
@@ -68,13 +69,13 @@ def default_session(connection: Connection) -> str:
     """Tell the session of commands that name none; each further user has one of their own."""
     if connection.settings.session != DEFAULT_SESSION:
         return connection.settings.session
-    user_id = connection.server.ask("GET", "/api/me")["user_id"]
+    user_id = connection.server.ask("get_me")["user_id"]
     return DEFAULT_SESSION if user_id == OWNER else f"cli:{user_id}"
 
 
-def _exactly(server: Server, path: str) -> Json | None:
+def _exactly(server: BaseClient, job_id: str) -> Json | None:
     try:
-        return server.ask("GET", spelled(path, {"recent": 10}))
+        return server.ask("get_job", job_id=job_id, recent=10)
     except Problem as problem:
         if problem.code in ("not_found", "invalid"):
             return None

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import typer
 
-from homing.cli.problems import DEBUG, Problem, failed, refused
+from homing.cli.problems import DEBUG, Problem, exit_code, failed, hint_of, refused, told
 from homing.cli.tree import tree
 from homing.cli.visible import visible
 from homing.model.errors import Error, Refused
@@ -62,10 +62,10 @@ def _usage(error: typer.TyperException) -> str | None:
 
 
 def _tell(problem: Problem, *, as_json: bool) -> int:
-    sys.stderr.write(f"{visible(problem.told(as_json=as_json))}\n")
-    if problem.hint and not as_json:
-        sys.stderr.write(f"{visible(problem.hint)}\n")
-    return problem.exit_code
+    sys.stderr.write(f"{visible(told(problem, as_json=as_json))}\n")
+    if not as_json and (hint := hint_of(problem)):
+        sys.stderr.write(f"{visible(hint)}\n")
+    return exit_code(problem)
 
 
 def _forgive_narrow_encodings(*streams: TextIO) -> None:

@@ -1,19 +1,22 @@
 """`homing mcp`: the side door, over stdio."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from homing import __version__
-from homing.cli.home import announced_url, known_token, make_home
+from homing.cli.home import make_home
 from homing.cli.logs import quiet_logs
 from homing.cli.problems import Problem
+from homing.client.home import announced_url, known_token
+from homing.model.contract import Json
 from homing.model.errors import NotReady
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
     from homing.mcp.local import LocalBackend
-    from homing.mcp.remote import Address
+    from homing.mcp.stdio import Post
     from homing.wiring import Homing
 
 
@@ -49,11 +52,22 @@ async def _serve(settings: Settings, *, every: bool) -> None:
             await homing.store.close()
 
 
-def _find(settings: Settings) -> "Address | None":
-    from homing.mcp.remote import Address
+def _find(settings: Settings) -> "Post | None":
+    from homing.client.remote import Client
 
     url = settings.url or announced_url(settings)
-    return Address(url=url, token=known_token(settings)) if url else None
+    if url is None:
+        return None
+
+    def post(path: str, message: Json, headers: Mapping[str, str]) -> Any:
+        try:
+            # A connection of its own: calls come side by side.
+            with Client(url, known_token(settings)) as client:
+                return client.exchange("POST", path, message, headers)[1]
+        except Problem as problem:
+            raise _not_ready(problem) from None
+
+    return post
 
 
 def _open(settings: Settings, *, every: bool) -> "tuple[LocalBackend, Homing]":
@@ -65,5 +79,9 @@ def _open(settings: Settings, *, every: bool) -> "tuple[LocalBackend, Homing]":
         homing = open_instance(settings)
         caller = homing.store.write_now(caller_here(homing, "mcp"))
     except Problem as problem:
-        raise NotReady(" ".join(filter(None, (problem.detail, problem.hint)))) from None
+        raise _not_ready(problem) from None
     return LocalBackend(store=homing.store, instance=homing.instance, caller=caller, every=every), homing
+
+
+def _not_ready(problem: Problem) -> NotReady:
+    return NotReady(" ".join(filter(None, (problem.detail, problem.hint))))

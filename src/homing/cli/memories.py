@@ -6,7 +6,7 @@ import typer
 
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_one
-from homing.cli.server import Json, pages, part
+from homing.model.contract import Json
 
 
 def list_memories(
@@ -20,13 +20,13 @@ def list_memories(
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        connection.screen.show_all(pages(connection.server, "/api/memories", {"q": q}, limit), drawn)
+        connection.screen.show_all(connection.server.pages("list_memories", limit=limit, q=q), drawn)
 
 
 def add(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
     """Remember a fact in every conversation of yours."""
     with connected(as_json) as connection:
-        memory = connection.server.ask("POST", "/api/memories", {"text": text})
+        memory = connection.server.ask("add_memory", text=text)
         connection.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
 
 
@@ -36,10 +36,10 @@ def confirm(
 ) -> None:
     """Keep facts that came from a hook, an automation or other outside text."""
     with connected(as_json) as connection:
-        known = list(pages(connection.server, "/api/memories", {}))
+        known = list(connection.server.pages("list_memories"))
         for given in ids:
             memory = find_one(known, given, "memory", "mem")
-            memory = connection.server.ask("POST", f"/api/memories/{part(memory['id'])}/confirm")
+            memory = connection.server.ask("confirm_memory", memory_id=memory["id"])
             connection.screen.show(memory, lambda m=memory: f'Confirmed "{m["text"]}" ({m["id"]}).')
 
 
@@ -49,10 +49,10 @@ def remove(
 ) -> None:
     """Forget facts."""
     with connected(as_json) as connection:
-        known = list(pages(connection.server, "/api/memories", {}))
+        known = list(connection.server.pages("list_memories"))
         for given in ids:
             memory = find_one(known, given, "memory", "mem")
-            connection.server.ask("DELETE", f"/api/memories/{part(memory['id'])}")
+            connection.server.ask("remove_memory", memory_id=memory["id"])
             connection.screen.show(memory, lambda m=memory: f'Forgot "{m["text"]}" ({m["id"]}).')
 
 

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import typer
 
 from homing.cli.connection import AsJson
-from homing.cli.home import announced_url
 from homing.cli.output import write_json
 from homing.cli.problems import failed
+from homing.client.home import announced_url
 from homing.settings import load
 
 

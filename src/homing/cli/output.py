@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from homing.cli.server import Json
 from homing.cli.visible import json_text, visible
+from homing.model.contract import Json
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

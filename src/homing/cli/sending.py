@@ -9,7 +9,7 @@ import typer
 from homing.cli.connection import AsJson, Connection, connected, need_server
 from homing.cli.lookup import session_key
 from homing.cli.problems import FAILED, refused
-from homing.cli.server import Json, part, spelled
+from homing.model.contract import Json
 
 _LONGEST_WAIT = 120
 
@@ -38,20 +38,20 @@ def send(
     with connected(as_json) as connection:
         if wait:
             need_server(connection, "--wait")
-        path = f"/api/sessions/{part(session_key(connection, session))}/messages"
-        answer = connection.server.ask("POST", spelled(path, {"wait": _LONGEST_WAIT if wait else None}), body)
+        key = session_key(connection, session)
+        answer = connection.server.ask("send_message", session_key=key, **body, wait=_LONGEST_WAIT if wait else None)
         if wait and "outcome" not in answer:
-            answer = _wait_longer(connection, path, answer)
+            answer = _wait_longer(connection, key, answer)
         connection.screen.show(answer, lambda: _drawn(answer, answering=connection.server.alive))
         if answer.get("outcome") in ("failed", "cancelled"):
             raise typer.Exit(FAILED)
 
 
-def _wait_longer(connection: Connection, path: str, sent: Json) -> Json:
+def _wait_longer(connection: Connection, key: str, sent: Json) -> Json:
     """The server's patience is over, ours is not: look for the closing of the turn that took the message."""
     while True:
         time.sleep(1)
-        messages = connection.server.ask("GET", spelled(path, {"limit": 200}))["items"]
+        messages = connection.server.ask("list_messages", session_key=key, limit=200)["items"]
         taken = next((m["turn_id"] for m in messages if m["inbound_id"] == sent["inbound_id"]), None)
         closing = next((m for m in messages if taken and m["turn_id"] == taken and m["role"] == "assistant"), None)
         if closing is not None:

@@ -9,7 +9,7 @@ from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.lookup import session_key
 from homing.cli.output import note
 from homing.cli.problems import Problem, refused
-from homing.cli.server import Json, pages, part, spelled
+from homing.model.contract import Json
 
 SessionSaid = Annotated[str, typer.Argument(metavar="SESSION", help="A key, a title, or NAME for cli:NAME.")]
 _LAST_MESSAGES = 10
@@ -23,7 +23,7 @@ def list_sessions(
 ) -> None:
     """List conversations, the newest first."""
     with connected(as_json) as connection:
-        found = pages(connection.server, "/api/sessions", {"q": q, "channel": channel}, limit)
+        found = connection.server.pages("list_sessions", limit=limit, q=q, channel=channel)
 
         def drawn(sessions: list[Json]) -> Any:
             from homing.cli.conversations import sessions_table
@@ -37,13 +37,13 @@ def get(session: SessionSaid, as_json: AsJson = False) -> None:
     """Show a conversation: who is in, what waits, the last words."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
-        answer = connection.server.ask("GET", f"/api/sessions/{part(key)}")
+        answer = connection.server.ask("get_session", session_key=key)
 
         def drawn() -> Any:
             from homing.cli.conversations import session_card
 
-            path = spelled(f"/api/sessions/{part(key)}/messages", {"limit": _LAST_MESSAGES})
-            return session_card(answer, connection.server.ask("GET", path)["items"])
+            last = connection.server.ask("list_messages", session_key=key, limit=_LAST_MESSAGES)
+            return session_card(answer, last["items"])
 
         connection.screen.show(answer, drawn)
 
@@ -60,16 +60,16 @@ def update(
 ) -> None:
     """Change a conversation: where its messages go, its title, its time zone."""
     with connected(as_json) as connection:
-        path = f"/api/sessions/{part(session_key(connection, session))}"
+        key = session_key(connection, session)
         body: Json = {name: given for name, given in (("title", title), ("timezone", tz)) if given is not None}
         if address or no_address:
-            known = connection.server.ask("GET", path)
+            known = connection.server.ask("get_session", session_key=key)
             wanted = list(dict.fromkeys([*known["addresses"], *(address or ())]))
             body["addresses"] = [one for one in wanted if one not in (no_address or ())]
             body["revision"] = known["revision"]
         if not body:
             raise refused("Say what to change.", hint="homing sessions update --help")
-        answer = connection.server.ask("PATCH", path, body)
+        answer = connection.server.ask("update_session", session_key=key, **body)
         connection.screen.show(
             answer, lambda: f"{answer['key']} sends its messages to {', '.join(answer['addresses']) or 'nobody'}."
         )
@@ -85,8 +85,8 @@ def send_test(
 ) -> None:
     """Send a test message to one address."""
     with connected(as_json) as connection:
-        path = f"/api/sessions/{part(session_key(connection, session))}/test"
-        delivery = connection.server.ask("POST", path, {"address": address})
+        key = session_key(connection, session)
+        delivery = connection.server.ask("test_address", session_key=key, address=address)
         told = f"On its way to {address} ({delivery['id']}). See how far it got: homing deliveries list"
         connection.screen.show(delivery, lambda: told)
 
@@ -108,9 +108,8 @@ def delete(
 
 
 def _delete(connection: Connection, key: str, delete_automations: bool) -> tuple[Json, bool]:
-    path = f"/api/sessions/{part(key)}"
     try:
-        answer = connection.server.ask("DELETE", spelled(path, {"delete_automations": delete_automations}))
+        answer = connection.server.ask("delete_session", session_key=key, delete_automations=delete_automations)
         return answer, delete_automations
     except Problem as problem:
         if problem.code != "blocked_by_automations":
@@ -124,4 +123,4 @@ def _delete(connection: Connection, key: str, delete_automations: bool) -> tuple
         note(f"  {job['id']}  {job['name']}{'' if job['enabled'] else ' (paused)'}")
     if not typer.confirm("Delete the conversation and its automations?", err=True):
         raise refused("Nothing was deleted.", code="asked")
-    return connection.server.ask("DELETE", spelled(path, {"delete_automations": True})), True
+    return connection.server.ask("delete_session", session_key=key, delete_automations=True), True

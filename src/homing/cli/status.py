@@ -7,7 +7,7 @@ from rich.text import Text
 
 from homing.cli import widgets
 from homing.cli.format import away, in_zone, instant, now
-from homing.cli.server import Json
+from homing.model.contract import Json
 
 
 def status_card(answer: Json, *, alive: bool) -> RenderableType:

@@ -12,7 +12,8 @@ from homing.cli.home import make_home
 from homing.cli.lookup import find_one
 from homing.cli.output import Screen, note
 from homing.cli.problems import refused
-from homing.cli.server import Json, Server, pages, part
+from homing.client.base import BaseClient
+from homing.model.contract import Json
 from homing.settings import load
 
 
@@ -28,7 +29,7 @@ def create(
     given = (("user", user), ("role", role), ("expires", expires), ("name", name), ("approve", approve or None))
     body = {name: value for name, value in given if value is not None}
     with connected(as_json) as connection:
-        token = connection.server.ask("POST", "/api/tokens", body)
+        token = connection.server.ask("create_token", **body)
         connection.screen.show(token, lambda: _made(token))
 
 
@@ -46,12 +47,12 @@ def list_tokens(
         connection.screen.show_all(_tokens(connection.server, user, everybody=everybody), drawn)
 
 
-def _tokens(server: Server, user: str | None, *, everybody: bool) -> Iterator[Json]:
+def _tokens(server: BaseClient, user: str | None, *, everybody: bool) -> Iterator[Json]:
     if not everybody:
-        yield from pages(server, "/api/tokens", {"user": user})
+        yield from server.pages("list_tokens", user=user)
         return
-    for one in pages(server, "/api/users", {}):
-        yield from pages(server, "/api/tokens", {"user": one["user_id"]})
+    for one in server.pages("list_users"):
+        yield from server.pages("list_tokens", user=one["user_id"])
 
 
 def revoke(
@@ -61,7 +62,7 @@ def revoke(
 ) -> None:
     """Revoke tokens, with everything made from them."""
     with connected(as_json) as connection:
-        known: list[Json] = list(pages(connection.server, "/api/tokens", {}))
+        known: list[Json] = list(connection.server.pages("list_tokens"))
         # An admin may revoke tokens that are not in their own list: an id that looks whole is taken as it is.
         by_id = {token["id"]: token for token in known}
         meant: list[Json] = [
@@ -71,7 +72,7 @@ def revoke(
         if not yes:
             _ask_about_owner(connection, [token["id"] for token in meant if token.get("owner")])
         for token in meant:
-            connection.server.ask("DELETE", f"/api/tokens/{part(token['id'])}")
+            connection.server.ask("revoke_token", token_id=token["id"])
             connection.screen.show(token, lambda t=token: f"Revoked {t['id']}.")
 
 

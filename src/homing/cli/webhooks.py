@@ -6,7 +6,7 @@ import typer
 
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_one
-from homing.cli.server import Json, pages, part
+from homing.model.contract import Json
 
 
 def add(
@@ -14,7 +14,7 @@ def add(
 ) -> None:
     """Make a webhook; its secret is shown once."""
     with connected(as_json) as connection:
-        webhook = connection.server.ask("POST", "/api/webhooks", {"url": url})
+        webhook = connection.server.ask("add_webhook", url=url)
         connection.screen.show(webhook, lambda: _made(webhook))
 
 
@@ -25,7 +25,7 @@ def list_webhooks(as_json: AsJson = False) -> None:
         def drawn(found: list[Json]) -> Any:
             return _table(found)
 
-        connection.screen.show_all(pages(connection.server, "/api/webhooks", {}), drawn)
+        connection.screen.show_all(connection.server.pages("list_webhooks"), drawn)
 
 
 def remove(
@@ -34,10 +34,10 @@ def remove(
 ) -> None:
     """Remove webhooks; what is still on its way there is given up."""
     with connected(as_json) as connection:
-        known = list(pages(connection.server, "/api/webhooks", {}))
+        known = list(connection.server.pages("list_webhooks"))
         for given in ids:
             webhook = find_one(known, given.removeprefix("webhook:"), "webhook", "wh")
-            connection.server.ask("DELETE", f"/api/webhooks/{part(webhook['id'])}")
+            connection.server.ask("remove_webhook", webhook_id=webhook["id"])
             connection.screen.show(webhook, lambda w=webhook: f"Removed {w['id']}.")
 
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from homing.cli.format import RUN_GLYPHS, away, moment
-from homing.cli.server import Json
 from homing.cli.visible import visible
+from homing.model.contract import Json
 
 QUIET = "bright_black"
 _GAP = 2

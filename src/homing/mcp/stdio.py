@@ -3,22 +3,33 @@
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, CallToolResult, Tool
+from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER, encode_header_value
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    INTERNAL_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+    CallToolResult,
+    ListToolsResult,
+    Tool,
+)
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from homing.mcp.backend import Backend, make_server
-from homing.mcp.remote import TIMEOUT, Address, RemoteBackend
-from homing.mcp.results import NOT_READY, beside, failed
+from homing.mcp.results import NOT_READY, beside, failed, refused
 from homing.model.clock import NOTHING_FIRES
 from homing.model.errors import NotReady, Refused
 
+Post = Callable[[str, dict[str, Any], Mapping[str, str]], Any]
+"""Post JSON to a path of the running server, with these headers; gives its JSON, or raises NotReady."""
+
 
 async def serve(
-    *, version: str, every: bool, find: Callable[[], Address | None], open_here: Callable[[], Backend]
+    *, version: str, every: bool, find: Callable[[], Post | None], open_here: Callable[[], Backend]
 ) -> None:
     """Serve until stdin ends. `find` tells the running server; where there is none, `open_here` opens the database.
 
@@ -26,23 +37,54 @@ async def serve(
     """
     if find() is None:
         sys.stderr.write(NOTHING_FIRES + "\n")
-    # Commands talk to the server directly, whatever proxy the environment names.
-    async with httpx2.AsyncClient(timeout=TIMEOUT, trust_env=False) as http, stdio_server() as (reads, writes):
-        server = make_server(_Nearest(http, every, find, open_here), version)
+    async with stdio_server() as (reads, writes):
+        server = make_server(_Nearest(every, find, open_here), version)
         await server.run(reads, writes, server.create_initialization_options())
 
 
-class _Nearest:
-    """Asks anew at each call: servers come and go while an MCP client stays."""
+@dataclass(frozen=True, kw_only=True)
+class _Remote:
+    """The tools of a running server: every call is one request to its /mcp, which keeps nothing between two."""
 
-    def __init__(
-        self,
-        http: httpx2.AsyncClient,
-        every: bool,
-        find: Callable[[], Address | None],
-        open_here: Callable[[], Backend],
-    ) -> None:
-        self._http = http
+    post: Post
+    every: bool
+
+    async def tools(self) -> list[Tool]:
+        return ListToolsResult.model_validate(await self._ask("tools/list", {})).tools
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+        try:
+            return CallToolResult.model_validate(await self._ask("tools/call", {"name": name, "arguments": arguments}))
+        except Refused as refusal:
+            return refused(refusal)
+        except NotReady as error:
+            return failed("not_ready", str(error))
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        meta: dict[str, Any] = {PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION, CLIENT_CAPABILITIES_META_KEY: {}}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": meta}}
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            MCP_PROTOCOL_VERSION_HEADER: LATEST_MODERN_VERSION,
+            MCP_METHOD_HEADER: method,
+        }
+        if "name" in params:
+            headers[MCP_NAME_HEADER] = encode_header_value(params["name"])
+        match await asyncio.to_thread(self.post, "/mcp?tools=all" if self.every else "/mcp", message, headers):
+            case {"result": result}:
+                return result
+            case {"error": {"code": int(code), "message": str(text)}}:
+                raise MCPError(code, text)
+            case {"detail": str(detail), "code": str(code)}:
+                raise Refused(detail, code=code)
+            case _:
+                raise NotReady("The server answered, and not as Homing does. Check HOMING_URL.")
+
+
+class _Nearest:
+    """Looks again at each call: servers come and go while an MCP client stays."""
+
+    def __init__(self, every: bool, find: Callable[[], Post | None], open_here: Callable[[], Backend]) -> None:
         self._every = every
         self._find = find
         self._open_here = open_here
@@ -69,9 +111,9 @@ class _Nearest:
             return failed("not_ready", NOT_READY)
         return beside(await here.call(name, arguments), NOTHING_FIRES)
 
-    def _there(self) -> RemoteBackend | None:
-        address = self._find()
-        return RemoteBackend(http=self._http, address=address, every=self._every) if address else None
+    def _there(self) -> _Remote | None:
+        post = self._find()
+        return _Remote(post=post, every=self._every) if post else None
 
     async def _local(self) -> Backend:
         async with self._opening:

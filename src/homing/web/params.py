@@ -22,8 +22,7 @@ def gathered(operation: BoundOperation, query: Iterable[tuple[str, str]], path: 
         seen.add(name)
         # A + that nobody encoded comes as a space; after an instant it can only have been one.
         given[name] = _OFFSET.sub(r"\1+\2", value) if _OFFSET.fullmatch(value) else value
-    if issubclass(operation.answer, Listing):
-        given = _without_page(given)
+    given = whole_list(operation, given)
     if row.has_body and (extra := given.keys() - row.defaults.keys() - set(row.query)):
         names = ", ".join(sorted(extra))[:200]
         raise Invalid(f"{names}: this stands in the body, not in the query.", field=names, code="unknown_field")
@@ -41,8 +40,10 @@ def only_of_body(operation: BoundOperation, body: dict[str, Any]) -> dict[str, A
     return body
 
 
-def _without_page(given: Mapping[str, Any]) -> dict[str, Any]:
+def whole_list(operation: BoundOperation, given: dict[str, Any]) -> dict[str, Any]:
     """A list that is given whole takes the same words as all lists: a limit changes nothing, and no cursor is its."""
+    if not issubclass(operation.answer, Listing):
+        return given
     page = read(PageAsk, {name: value for name, value in given.items() if name in PageAsk.model_fields})
     if page.cursor is not None:
         raise Malformed("This list has one page only. Ask without a cursor.", code="bad_cursor")

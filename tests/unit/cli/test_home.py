@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from homing.cli.home import announced, announced_url, known_token, only_engine, owner_token
+from homing.cli.home import announced, only_engine, owner_token
 from homing.cli.problems import Problem
+from homing.client.home import announced_url, known_token
 from homing.settings import Settings, load
 
 

@@ -10,7 +10,18 @@ import pytest
 from homing.cli.connection import NOTHING_FIRES
 from support.commands import Homing
 
-HEAVY = ("pydantic_ai", "openai", "anthropic", "fastapi", "sqlalchemy", "pydantic", "httpx2", "mcp")
+HEAVY = (
+    "pydantic_ai",
+    "openai",
+    "anthropic",
+    "fastapi",
+    "sqlalchemy",
+    "pydantic",
+    "httpx2",
+    "mcp",
+    "asyncio",
+    "structlog",
+)
 
 
 def test_a_run_is_watched_until_its_answer_is_there(homing: Homing, server: str) -> None:

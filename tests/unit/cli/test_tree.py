@@ -1,26 +1,12 @@
 """Every operation has its word at the command line, or a reason to have none."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 
+import homing.cli
 from homing.cli.tree import COMMANDS, GROUPS
 from homing.model.contract import OPERATIONS
-
-WORDS = {
-    "get_status": "cron status", "list_jobs": "cron list", "add_job": "cron add", "get_job": "cron get",
-    "update_job": "cron update", "remove_job": "cron remove", "enable_job": "cron enable",
-    "disable_job": "cron disable", "run_job": "cron run", "skip_job": "cron skip", "undo_job": "cron undo",
-    "list_runs": "cron runs", "why_job": "cron why", "preview_schedule": "cron preview",
-    "update_session": "sessions update", "test_address": "sessions test", "list_grants": "grants list",
-    "add_grant": "grants add", "remove_grant": "grants remove", "list_sessions": "sessions list",
-    "get_session": "sessions get", "delete_session": "sessions delete",
-    "list_deliveries": "deliveries list", "retry_delivery": "deliveries retry", "list_memories": "memories list",
-    "add_memory": "memories add", "confirm_memory": "memories confirm", "remove_memory": "memories remove",
-    "list_hooks": "hooks list",
-    "add_hook": "hooks add", "remove_hook": "hooks remove", "list_webhooks": "webhooks list",
-    "add_webhook": "webhooks add", "remove_webhook": "webhooks remove", "list_tokens": "tokens list",
-    "list_users": "tokens list", "create_token": "tokens create", "revoke_token": "tokens revoke",
-    "send_message": "send",
-}  # fmt: skip
 
 # Part of another word: what `chat`, `run --watch` or `sessions get` ask for on their way.
 WITHIN = {"get_me", "add_session", "list_messages", "cancel_turn", "get_run"}
@@ -29,12 +15,25 @@ ELSEWHERE = {
     "update_me", "list_agents", "sign_in", "sign_out", "call_hook", "cancel_run",
     "list_upcoming", "admin_list_jobs", "admin_update_job", "admin_disable_job",
 }  # fmt: skip
+# About this machine, or several operations in one word.
+OWN = {
+    "up", "chat", "open", "status", "serve", "work", "doctor", "mcp", "import", "export", "tokens rotate",
+    "db upgrade", "db backup", "db restore",
+}  # fmt: skip
 
 
-def test_every_operation_has_its_word_or_a_reason_to_have_none() -> None:
-    assert {operation.name for operation in OPERATIONS} == WORDS.keys() | WITHIN | ELSEWHERE
+def test_every_operation_has_its_word_or_a_reason_to_have_none_and_every_word_its_operation() -> None:
+    assert {row.name for row in OPERATIONS if row.command is None} == WITHIN | ELSEWHERE
+    words = {re.sub(r" (--\w+|[A-Z]+)", "", row.command) for row in OPERATIONS if row.command}
     known = set(COMMANDS) | {f"{group} {word}" for group, words in GROUPS.items() for word in words.commands}
-    assert set(WORDS.values()) <= known
+    assert words | OWN == known
+    assert not words & OWN
+
+
+def test_commands_ask_for_exactly_the_operations_that_have_a_word() -> None:
+    sources = Path(homing.cli.__path__[0]).rglob("*.py")
+    asked = {name for path in sources for name in re.findall(r"\.(?:ask|pages)\(\s*\"(\w+)\"", path.read_text())}
+    assert asked == {row.name for row in OPERATIONS} - ELSEWHERE
 
 
 def test_every_word_leads_to_a_function_that_explains_itself() -> None:

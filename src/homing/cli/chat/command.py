@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from homing.cli.connection import Connection, running_server
-from homing.cli.home import known_token
+from homing.cli.connection import CLI, Connection, running_server
 from homing.cli.lookup import session_key
 from homing.cli.output import Screen
 from homing.cli.problems import Problem
-from homing.cli.remote import Remote
-from homing.cli.server import Json, Server, part
+from homing.client.base import BaseClient
+from homing.client.home import known_token
+from homing.client.remote import Client
+from homing.model.contract import Json
 from homing.settings import load
 
 
@@ -27,7 +28,7 @@ def chat(
         if server is None:
             from homing.cli.chat.within import own_server
 
-            server = Remote(held.enter_context(own_server(settings)), known_token(settings))
+            server = Client(held.enter_context(own_server(settings)), known_token(settings), user_agent=CLI)
         held.callback(server.close)
         connection = Connection(settings=settings, server=server, screen=Screen(as_json=False))
         found = _session(server, session_key(connection, session))
@@ -36,19 +37,19 @@ def chat(
 
             talk_plainly(server, found["key"])
             return
-        _talk(server, found, known_token(settings))
+        _talk(server, found)
 
 
-def _session(server: Server, key: str) -> Json:
+def _session(server: BaseClient, key: str) -> Json:
     try:
-        return server.ask("GET", f"/api/sessions/{part(key)}")
+        return server.ask("get_session", session_key=key)
     except Problem as problem:
         if problem.code != "not_found":
             raise
-    return server.ask("POST", "/api/sessions", {"key": key})
+    return server.ask("add_session", key=key)
 
 
-def _talk(server: Remote, session: Json, token: str | None) -> None:
+def _talk(server: Client, session: Json) -> None:
     with suppress(ImportError):
         import_module("readline")  # gives input() line editing and history
     from rich.text import Text
@@ -58,7 +59,7 @@ def _talk(server: Remote, session: Json, token: str | None) -> None:
     from homing.cli.chat.talk import Talk
     from homing.cli.widgets import QUIET
 
-    status = server.ask("GET", "/api/status")
+    status = server.ask("get_status")
     paper = Paper(session["timezone"])
     title = f" · {session['title']}" if session["title"] else ""
     paper.say(Text.assemble(("Homing", "bold"), (f" · {session['key']}{title} · {status['model']['name']}", QUIET)))
@@ -66,4 +67,4 @@ def _talk(server: Remote, session: Json, token: str | None) -> None:
         paper.say(Text(status["model"]["why"], style=QUIET))
     paper.say(Text("Ctrl-C stops an answer; twice, or Ctrl-D, leaves. /help\n", style=QUIET))
     with suppress(EOFError):
-        Talk(server, Stream(server.url, token, session["key"]), session, paper).run()
+        Talk(server, Stream(server, session["key"]), session, paper).run()

@@ -13,9 +13,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from homing.cli.format import in_zone, moment, now
-from homing.cli.server import Json
 from homing.cli.visible import visible
 from homing.cli.widgets import QUIET, Visible
+from homing.model.contract import Json
 
 PROMPT = "› "
 _HEADS = {

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-from homing.cli.problems import answered
-from homing.cli.server import Json, part, spelled
+from homing.client.problems import answered
+from homing.client.remote import Client, connection_to, parsed
+from homing.model.contract import STREAMS, Json, filled
 
 # The server says something every 15 s, if only a comment.
 _SILENCE_SECONDS = 40.0
@@ -29,10 +29,9 @@ class Event:
 class Stream:
     """Follows one session until told to leave."""
 
-    def __init__(self, url: str, token: str | None, key: str) -> None:
-        self._url = url
-        self._token = token
-        self._path = f"/api/sessions/{part(key)}/events"
+    def __init__(self, server: Client, key: str) -> None:
+        self._server = server
+        self._path = filled(STREAMS["watch_session"], {"session_key": key})
         self._last: str | None = None
         self._left = threading.Event()
         self._connection: http.client.HTTPConnection | None = None
@@ -55,18 +54,15 @@ class Stream:
                 connection.sock.shutdown(2)
 
     def _connected(self) -> Iterator[Event]:
-        at = urlsplit(self._url)
-        kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
-        connection = kind(at.hostname or "", at.port, timeout=_SILENCE_SECONDS)
-        headers = {"Accept": "text/event-stream", "User-Agent": "homing-cli"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        connection.request("GET", at.path + spelled(self._path, {"after": self._last}), headers=headers)
+        connection = connection_to(self._server.url, _SILENCE_SECONDS)
+        headers = {"Accept": "text/event-stream"} | self._server.headers
+        path = urlsplit(self._server.url).path.rstrip("/") + self._path
+        connection.request("GET", f"{path}?after={self._last}" if self._last else path, headers=headers)
         response = connection.getresponse()
         self._connection = connection
         try:
             if response.status != 200:
-                raise answered(response.status, _parsed(response.read()))
+                raise answered(response.status, parsed(response.read()))
             yield from _read(response)
         finally:
             self._connection = None
@@ -93,9 +89,3 @@ def _read(response: http.client.HTTPResponse) -> Iterator[Event]:
                 id_ = value
             case _:
                 pass
-
-
-def _parsed(raw: bytes) -> Any:
-    with suppress(ValueError):
-        return json.loads(raw)
-    return None

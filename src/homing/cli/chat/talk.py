@@ -8,10 +8,11 @@ from rich.text import Text
 
 from homing.cli.chat.paper import Paper, silent_keys
 from homing.cli.chat.stream import Event, Stream
-from homing.cli.problems import Problem
-from homing.cli.server import Json, Server, pages, part, spelled
+from homing.cli.problems import Problem, spoken
 from homing.cli.visible import visible
 from homing.cli.widgets import QUIET
+from homing.client.base import BaseClient
+from homing.model.contract import Json
 
 _SHOWN_AT_START = 6
 _TWICE_SECONDS = 2.0
@@ -23,12 +24,11 @@ _HELP = """Write, and press Enter. Ctrl-C stops an answer; twice, or Ctrl-D, lea
 class Talk:
     """A person and a session."""
 
-    def __init__(self, server: Server, stream: Stream, session: Json, paper: Paper) -> None:
+    def __init__(self, server: BaseClient, stream: Stream, session: Json, paper: Paper) -> None:
         self._server = server
         self._stream = stream
         self._key = session["key"]
         self._paper = paper
-        self._path = f"/api/sessions/{part(self._key)}"
         self._lock = threading.Lock()
         self._seen = 0
         self._mine: dict[str, str | None] = {}
@@ -79,7 +79,7 @@ class Talk:
             case "/jobs":
                 from homing.cli.jobs.tables import jobs_table
 
-                found = list(pages(self._server, "/api/jobs", {"session_key": self._key, "recent": 10}))
+                found = list(self._server.pages("list_jobs", session_key=self._key, recent=10))
                 self._paper.say(jobs_table(found))
             case _:
                 return False
@@ -88,9 +88,9 @@ class Talk:
     def _send(self, given: str) -> None:
         self._answered.clear()
         try:
-            sent = self._server.ask("POST", f"{self._path}/messages", {"text": given})
+            sent = self._server.ask("send_message", session_key=self._key, text=given)
         except Problem as problem:
-            self._paper.say(Text(problem.detail, style="red"))
+            self._paper.say(Text(spoken(problem), style="red"))
             return
         with self._lock:
             self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
@@ -115,17 +115,17 @@ class Talk:
 
     def _stop_turn(self) -> None:
         try:
-            stopped = self._server.ask("POST", f"{self._path}/cancel", {})["cancelled"]
+            stopped = self._server.ask("cancel_turn", session_key=self._key)["cancelled"]
             given = Text(f"{'Stopping' if stopped else 'Nothing to stop'}. Ctrl-C again leaves.", style=QUIET)
         except Problem as problem:
-            given = Text(problem.detail, style="red")
+            given = Text(spoken(problem), style="red")
         self._paper.say(given)
         # From when it can be read: a server that is slow to answer must not use up the time.
         self._asked_at = time.monotonic()
 
     def _show_last(self) -> None:
-        messages = self._server.ask("GET", spelled(f"{self._path}/messages", {"limit": _SHOWN_AT_START}))["items"]
-        for message in messages:
+        last = self._server.ask("list_messages", session_key=self._key, limit=_SHOWN_AT_START)
+        for message in last["items"]:
             self._show(message)
 
     def _follow(self) -> None:
@@ -133,7 +133,7 @@ class Talk:
             for event in self._stream.events():
                 self._take(event)
         except Problem as problem:
-            self._paper.say(Text(problem.detail, style="red"))
+            self._paper.say(Text(spoken(problem), style="red"))
             self._answered.set()
 
     def _take(self, event: Event) -> None:
@@ -176,13 +176,12 @@ class Talk:
             self._paper.message(message)
 
 
-def talk_plainly(server: Server, key: str) -> None:
+def talk_plainly(server: BaseClient, key: str) -> None:
     """Talk when nobody sits at a terminal: a line in, its answer out."""
     for line in sys.stdin:
         if not line.strip():
             continue
-        path = f"/api/sessions/{part(key)}/messages"
-        answer = server.ask("POST", spelled(path, {"wait": 120}), {"text": line.strip(), "mode": "queue"})
+        answer = server.ask("send_message", session_key=key, text=line.strip(), mode="queue", wait=120)
         message = answer.get("message")
         sys.stdout.write(visible(message["text"] if message else "No answer within two minutes.") + "\n")
         sys.stdout.flush()

@@ -11,7 +11,7 @@ import homing
 from homing.cli.connection import AsJson, running_server
 from homing.cli.doctor.findings import Finding, noted, ok, wrong
 from homing.cli.output import draw_on_stdout, write_json
-from homing.cli.problems import FAILED, Problem
+from homing.cli.problems import FAILED, Problem, hint_of, spoken
 from homing.settings import Settings, load
 
 _SIGNS = {"ok": ("●", "green"), "note": ("○", "yellow"), "wrong": ("✕", "red")}
@@ -62,9 +62,9 @@ def _look_at_server(settings: Settings) -> Finding:
         if server is None:
             return noted("Server", "none of this home is running", "homing up")
         with closing(server):
-            version = server.ask("GET", "/api/status")["version"]
+            version = server.ask("get_status")["version"]
     except Problem as problem:
-        return wrong("Server", problem.detail, problem.hint or "Start it again.")
+        return wrong("Server", spoken(problem), hint_of(problem) or "Start it again.")
     if version != homing.__version__:
         fix = "Start the server again, so that both are the same."
         return wrong("Server", f"{server.url} is version {version}, this command {homing.__version__}.", fix)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.problems import refused
-from homing.cli.server import Json
+from homing.model.contract import Json
 
 _WHEN = "When (one of these)"
 _HOW = "How it runs"

@@ -6,7 +6,7 @@ import typer
 
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_job, session_key
-from homing.cli.server import Json, pages, part, spelled
+from homing.model.contract import Json
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or names.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")]
@@ -15,7 +15,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning
 def status(as_json: AsJson = False) -> None:
     """Tell whether anything fires, what there is, and when it wakes next."""
     with connected(as_json) as connection:
-        answer = connection.server.ask("GET", "/api/status")
+        answer = connection.server.ask("get_status")
 
         def drawn() -> Any:
             from homing.cli.status import status_card
@@ -44,7 +44,7 @@ def list_jobs(
 
             return jobs_table(jobs)
 
-        connection.screen.show_all(pages(connection.server, "/api/jobs", query, limit), drawn)
+        connection.screen.show_all(connection.server.pages("list_jobs", limit=limit, **query), drawn)
 
 
 def get(ids: Ids, as_json: AsJson = False) -> None:
@@ -76,8 +76,7 @@ def runs(
 
             return runs_table(found, job["schedule"]["tz"])
 
-        path = f"/api/jobs/{part(job['id'])}/runs"
-        connection.screen.show_all(pages(connection.server, path, {}, limit), drawn)
+        connection.screen.show_all(connection.server.pages("list_runs", limit=limit, job_id=job["id"]), drawn)
 
 
 def why(
@@ -88,7 +87,7 @@ def why(
     """Tell in plain words why it did, or did not, run."""
     with connected(as_json) as connection:
         job = find_job(connection.server, job_id)
-        answer = connection.server.ask("GET", spelled(f"/api/jobs/{part(job['id'])}/why", {"at": at}))
+        answer = connection.server.ask("why_job", job_id=job["id"], at=at)
 
         def drawn() -> Any:
             from homing.cli.jobs.sentences import why_card
@@ -109,7 +108,7 @@ def preview(
     body: Json = {"when": when, "count": count}
     body |= {name: value for name, value in (("timezone", tz), ("after", after)) if value is not None}
     with connected(as_json) as connection:
-        answer = connection.server.ask("POST", "/api/schedules/preview", body)
+        answer = connection.server.ask("preview_schedule", **body)
 
         def drawn() -> Any:
             from homing.cli.jobs.sentences import preview_card

@@ -10,8 +10,8 @@ from homing.cli.connection import AsJson, Connection, connected, need_server
 from homing.cli.jobs.reading import Ids
 from homing.cli.lookup import find_job
 from homing.cli.output import note
-from homing.cli.problems import FAILED, Problem
-from homing.cli.server import Json, part, spelled
+from homing.cli.problems import FAILED, Problem, exit_code, told
+from homing.model.contract import Json
 
 # The first looks come quickly, since most runs are short; a long one is not asked after too often.
 _FIRST_SECONDS, _LONGEST_SECONDS = 0.1, 1.0
@@ -33,7 +33,7 @@ def run(
         started, worst = _start_each(connection, ids)
         ended = [_show(connection, _watch(connection, one) if watch else one) for one in started]
     if worst is not None:
-        raise typer.Exit(worst.exit_code)
+        raise typer.Exit(exit_code(worst))
     if watch and any(one["state"] != "ok" for one in ended):
         raise typer.Exit(FAILED)
 
@@ -48,7 +48,7 @@ def _start_each(connection: Connection, ids: Sequence[str]) -> tuple[list[Json],
         except Problem as problem:
             if len(ids) == 1:
                 raise
-            note(problem.told(as_json=connection.screen.as_json))
+            note(told(problem, as_json=connection.screen.as_json))
             worst = problem
     return started, worst
 
@@ -60,19 +60,19 @@ def _show(connection: Connection, run: Json) -> Json:
 
 def _start(connection: Connection, given: str) -> Json:
     job = find_job(connection.server, given)
-    return connection.server.ask("POST", f"/api/jobs/{part(job['id'])}/run", {})
+    return connection.server.ask("run_job", job_id=job["id"])
 
 
 def _watch(connection: Connection, run: Json) -> Json:
-    pause, told = _FIRST_SECONDS, ""
+    pause, shown = _FIRST_SECONDS, ""
     while run["state"] in ("queued", "running"):
         given = "waiting for its session" if run["state"] == "queued" else "running"
-        if given != told and not connection.screen.as_json:
+        if given != shown and not connection.screen.as_json:
             note(f"{run['job_name']}: {given}")
-            told = given
+            shown = given
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_SECONDS)
-        run = connection.server.ask("GET", f"/api/runs/{part(run['id'])}")
+        run = connection.server.ask("get_run", run_id=run["id"])
     return run
 
 
@@ -105,6 +105,5 @@ def _answer(connection: Connection, run: Json) -> str | None:
     seq = run["closing_seq"]
     if seq is None:
         return None
-    path = spelled(f"/api/sessions/{part(run['session_key'])}/messages", {"after": seq - 1, "limit": 1})
-    items = connection.server.ask("GET", path)["items"]
+    items = connection.server.ask("list_messages", session_key=run["session_key"], after=seq - 1, limit=1)["items"]
     return items[0]["text"] if items and items[0]["seq"] == seq else None

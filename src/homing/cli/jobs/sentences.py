@@ -5,7 +5,7 @@ from rich.text import Text
 
 from homing.cli import widgets
 from homing.cli.format import RUN_GLYPHS, instant, now
-from homing.cli.server import Json
+from homing.model.contract import Json
 
 
 def why_card(answer: Json) -> RenderableType:

@@ -21,9 +21,9 @@ from homing.cli.format import (
     took,
     words_and_zone,
 )
-from homing.cli.server import Json
 from homing.model.brakes import disabled_words
 from homing.model.clock import NOTHING_FIRES
+from homing.model.contract import Json
 
 
 def jobs_table(jobs: Sequence[Json]) -> RenderableType:

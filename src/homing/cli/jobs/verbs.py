@@ -9,15 +9,15 @@ from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs.reading import Ids
 from homing.cli.lookup import find_job
 from homing.cli.output import note, write_json
-from homing.cli.problems import Problem, refused
-from homing.cli.server import Json, part
+from homing.cli.problems import Problem, exit_code, refused, told
+from homing.model.contract import Json
 
 _WHOLE_ID = "`homing cron list` shows yours; a removed one comes back by its whole id."
 
 
 def remove(ids: Ids, as_json: AsJson = False) -> None:
     """Remove automations; it can be undone for 30 days."""
-    _each(ids, as_json, lambda connection, job: connection.server.ask("DELETE", _path(job)), _removed)
+    _each(ids, as_json, lambda connection, job: connection.server.ask("remove_job", job_id=job["id"]), _removed)
 
 
 def enable(ids: Ids, as_json: AsJson = False) -> None:
@@ -25,7 +25,7 @@ def enable(ids: Ids, as_json: AsJson = False) -> None:
     _each(
         ids,
         as_json,
-        lambda connection, job: connection.server.ask("POST", _path(job, "/enable"), {}),
+        lambda connection, job: connection.server.ask("enable_job", job_id=job["id"]),
         _named("Enabled"),
     )
 
@@ -37,11 +37,10 @@ def disable(
     as_json: AsJson = False,
 ) -> None:
     """Pause automations: a waiting run is withdrawn, a running one finishes."""
-    body = {name: value for name, value in (("reason", reason), ("until", until)) if value is not None}
     _each(
         ids,
         as_json,
-        lambda connection, job: connection.server.ask("POST", _path(job, "/disable"), body),
+        lambda connection, job: connection.server.ask("disable_job", job_id=job["id"], reason=reason, until=until),
         _named("Paused"),
     )
 
@@ -52,11 +51,10 @@ def skip(
     as_json: AsJson = False,
 ) -> None:
     """Leave out the next time."""
-    body = {"count": count}
     _each(
         ids,
         as_json,
-        lambda connection, job: connection.server.ask("POST", _path(job, "/skip"), body),
+        lambda connection, job: connection.server.ask("skip_job", job_id=job["id"], count=count),
         _named("Skipped"),
     )
 
@@ -72,7 +70,7 @@ def undo(
 
 def _undo(connection: Connection, job: Json, revision: int | None) -> Json:
     wanted = revision if revision is not None else job["revision"]
-    return connection.server.ask("POST", _path(job, "/undo"), {"revision": wanted})
+    return connection.server.ask("undo_job", job_id=job["id"], revision=wanted)
 
 
 def _maybe_removed(connection: Connection, given: str) -> Json:
@@ -87,7 +85,7 @@ def _maybe_removed(connection: Connection, given: str) -> Json:
 def _removed_job(connection: Connection, given: str, unknown: Problem) -> Json:
     """A removed job answers to undo only. Revision 1 was its making, so asking for it tells the one it is at."""
     try:
-        connection.server.ask("POST", _path({"id": given}, "/undo"), {"revision": 1})
+        connection.server.ask("undo_job", job_id=given, revision=1)
     except Problem as problem:
         if problem.code == "stale_revision":
             return problem.body["current"]
@@ -110,12 +108,12 @@ def _each(
             except Problem as problem:
                 if len(ids) == 1:
                     raise
-                note(problem.told(as_json=as_json))
+                note(told(problem, as_json=as_json))
                 worst = problem
                 continue
             _show(job, sentence(job), as_json=as_json)
     if worst is not None:
-        raise typer.Exit(worst.exit_code)
+        raise typer.Exit(exit_code(worst))
 
 
 def _show(job: Json, sentence: str, *, as_json: bool) -> None:
@@ -126,10 +124,6 @@ def _show(job: Json, sentence: str, *, as_json: bool) -> None:
     from homing.cli.output import draw_on_stdout
 
     draw_on_stdout(changed(job, sentence))
-
-
-def _path(job: Json, verb: str = "") -> str:
-    return f"/api/jobs/{part(job['id'])}{verb}"
 
 
 def _named(verb: str) -> Callable[[Json], str]:

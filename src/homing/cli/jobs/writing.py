@@ -9,7 +9,7 @@ from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs import flags as f
 from homing.cli.lookup import find_job, session_key
 from homing.cli.problems import Problem, refused
-from homing.cli.server import Json, part
+from homing.model.contract import Json
 
 _HELP = "Try `homing cron add --help`."
 _EXAMPLE = 'homing cron add "in 10 minutes" "Time to stretch"'
@@ -114,7 +114,7 @@ def update(
         body["revision"] = revision
     with connected(as_json) as connection:
         found = find_job(connection.server, job_id)
-        job = connection.server.ask("PATCH", f"/api/jobs/{part(found['id'])}", body)
+        job = connection.server.ask("update_job", job_id=found["id"], **body)
         connection.screen.show(job, lambda: _drawn(job, f'Updated "{job["name"]}" ({job["id"]}).'))
 
 
@@ -144,12 +144,12 @@ def _check_complete(given: Json) -> None:
 
 def _add(connection: Connection, body: Json) -> Json:
     try:
-        return connection.server.ask("POST", "/api/jobs", body)
+        return connection.server.ask("add_job", **body)
     except Problem as problem:
         if problem.code != "not_found" or not body["session_key"].startswith("cli:"):
             raise
-    connection.server.ask("POST", "/api/sessions", {"key": body["session_key"]})
-    return connection.server.ask("POST", "/api/jobs", body)
+    connection.server.ask("add_session", key=body["session_key"])
+    return connection.server.ask("add_job", **body)
 
 
 def _added(job: Json) -> str:

@@ -1,0 +1,101 @@
+"""A running server, asked over HTTP. The standard library's client: a bigger one costs more than the whole answer."""
+
+import http.client
+import json
+import secrets
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from homing.client.base import BaseClient
+from homing.client.home import announced_url, known_token
+from homing.client.problems import answered, unreachable
+from homing.model.contract import Json, Operation
+from homing.settings import load
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 150.0  # send_message may wait 120
+_KEY = "Idempotency-Key"
+
+
+class Client(BaseClient):
+    """Asks a server over one connection, which is kept. Without a URL, HOMING_URL's or this home's."""
+
+    alive = True
+
+    def __init__(self, url: str | None = None, token: str | None = None, *, user_agent: str = "homing-python") -> None:
+        if url is None:
+            settings = load()
+            url, token = settings.url or announced_url(settings), token or known_token(settings)
+        if url is None:
+            raise unreachable("No server of this home is running.", hint="Start it: `homing up`.")
+        self.url = url
+        self.headers = {"User-Agent": user_agent} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._connection: http.client.HTTPConnection | None = None
+
+    def _answer(self, operation: Operation, fields: Mapping[str, Any]) -> Any:
+        path, body = operation.spelled(fields)
+        # Asked again after a lost answer, the same thing is done once.
+        headers = {_KEY: secrets.token_hex(16)} if operation.method == "POST" else {}
+        status, answer = self.exchange(operation.method, path, body, headers)
+        if status >= 400:
+            raise answered(status, answer)
+        return answer
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def exchange(self, method: str, path: str, body: Json | None, headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Send one request as it is; give the answer's status and its JSON, None for what is not JSON."""
+        content = None if body is None else json.dumps(body).encode()
+        sent = {"Accept": "application/json", "Content-Type": "application/json"} | self.headers | dict(headers)
+        again = self._connection is not None or method == "GET" or _KEY in headers
+        for last in (False, True) if again else (True,):
+            connection = self.connect()
+            try:
+                connection.request(method, urlsplit(self.url).path.rstrip("/") + path, body=content, headers=sent)
+                response = connection.getresponse()
+                return response.status, parsed(response.read())
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if last:
+                    raise unreachable(f"{self.url} broke off: {_reason(error)}.") from None
+        raise AssertionError
+
+    def connect(self) -> http.client.HTTPConnection:
+        """Connect unless connected; Unreachable when nobody listens."""
+        if self._connection is None:
+            connection = connection_to(self.url, CONNECT_SECONDS)
+            try:
+                connection.connect()
+            except (OSError, ssl.SSLError) as error:
+                hint = "Check HOMING_URL, and that the server runs there (`homing up`)."
+                raise unreachable(f"No server answers at {self.url}: {_reason(error)}.", hint=hint) from None
+            if connection.sock is not None:
+                connection.sock.settimeout(ANSWER_SECONDS)
+            self._connection = connection
+        return self._connection
+
+
+def connection_to(url: str, seconds: float) -> http.client.HTTPConnection:
+    """Make a connection, not yet connected."""
+    at = urlsplit(url)
+    kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
+    return kind(at.hostname or "", at.port, timeout=seconds)
+
+
+def parsed(raw: bytes) -> Any:
+    """Read JSON; None for anything else."""
+    try:
+        return json.loads(raw) if raw else None
+    except ValueError:
+        return None
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLError):
+        return "it does not speak https, or its certificate is not trusted"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
