@@ -11,9 +11,3 @@ from support.sandboxes import Driver, drive
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     with drive(request.param) as driver:
         yield driver
-
-
-@pytest.fixture
-def who(request: pytest.FixtureRequest) -> str:
-    """Say whose driver the test has."""
-    return request.node.callspec.params["driver"]

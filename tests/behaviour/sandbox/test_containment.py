@@ -95,14 +95,19 @@ CHANGES = (
 ELSEWHERE = {"--die-with-parent"}
 
 
-def _named(change: Change) -> str:
+def _named(change: Change | str) -> str:
+    if isinstance(change, str):
+        return change
     return " ".join(change.old) + (f", {change.attempt}" if change.attempt else "")
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=_named)
-def test_each_flag_and_limit_is_needed(driver: Driver, who: str, change: Change) -> None:
-    if who not in change.who:
-        return
+@pytest.mark.parametrize(
+    ("driver", "change"),
+    [(who, change) for who in ("root", "user") for change in CHANGES if who in change.who],
+    ids=_named,
+    indirect=["driver"],
+)
+def test_each_flag_and_limit_is_needed(driver: Driver, change: Change) -> None:
     reads, uid = driver.workspace.parents[1] / "reads", driver.workspace.stat().st_uid
     spelled = {"WORKSPACE": str(driver.workspace), "READS": str(reads), "READS/..": str(reads.parent), "UID": str(uid)}
 
@@ -127,13 +132,13 @@ def test_no_flag_is_left_untried(driver: Driver) -> None:
     assert flags - ELSEWHERE <= {word for change in CHANGES for word in change.old}
 
 
-def test_the_filter_alone_and_the_flag_alone_both_prevent_user_namespaces(driver: Driver, who: str) -> None:
+@pytest.mark.parametrize("driver", ["user"], indirect=True)
+@pytest.mark.parametrize("without", [["--seccomp", "*"], ["--disable-userns"]])
+def test_the_filter_alone_and_the_flag_alone_both_prevent_user_namespaces(driver: Driver, without: list[str]) -> None:
     attempt = "make a user namespace by unshare"
-    if who == "user":
-        without = driver.ask("attempts", names=[attempt], changes=[(["--seccomp", "*"], [])])
-        assert without["said"][attempt].startswith("no")
-        without = driver.ask("attempts", names=[attempt], changes=[(["--disable-userns"], [])])
-        assert without["said"][attempt].startswith("no")
+    answer = driver.ask("attempts", names=[attempt], changes=[(without, [])])
+
+    assert answer["said"][attempt].startswith("no")
 
 
 def test_bubblewraps_own_environment_is_clean_because_the_program_can_read_it(driver: Driver) -> None:
