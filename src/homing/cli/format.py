@@ -21,32 +21,6 @@ JOB_GLYPHS = {
     "done": ("✓", "bright_black"),
 }
 DELIVERY_GLYPHS = {"pending": ("○", "yellow"), "sent": ("●", "green"), "dead": ("✕", "red")}
-RUN_WORDS = {
-    "ok": "OK",
-    "error": "failed",
-    "queued": "waiting",
-    "running": "running",
-    "skipped": "skipped",
-    "cancelled": "cancelled",
-}
-JOB_WORDS = {"active": "active", "paused": "paused", "attention": "needs you", "done": "done"}
-REASON_WORDS = {
-    "empty": "empty answer",
-    "quiet": "no news",
-    "model": "the model failed",
-    "tool": "a tool failed",
-    "timeout": "took too long",
-    "session_missing": "its conversation is gone",
-    "schedule": "its schedule is broken",
-    "overlap": "the one before was still running",
-    "gate": "its condition did not hold",
-    "asked": "asked for",
-    "disabled": "paused",
-    "rescheduled": "given another time",
-    "brake": "stopped as a loop",
-    "session_deleted": "conversation deleted",
-}
-TRIGGER_WORDS = {"timer": "on schedule", "catch_up": "caught up", "manual": "run now", "retry": "tried again"}
 
 _STEPS = ((60, "s", 1), (3600, "min", 60), (172_800, "h", 3600), (5_184_000, "d", 86_400))
 _MONTH, _YEAR = 2_592_000, 31_536_000
@@ -91,12 +65,9 @@ def now() -> datetime:
 
 def outcome(run: Json) -> str:
     """Say what became of a run, and of its message."""
-    word = RUN_WORDS.get(run["state"], str(run["state"]))
-    reason = run.get("reason")
-    if reason is None:
-        given = f"{word} for its {run['waiting_for']}" if run.get("waiting_for") else word
-    else:
-        given = f"{word}: {REASON_WORDS.get(reason, reason.replace('_', ' '))}"
+    reason = f": {run['reason_words']}" if run["reason_words"] else ""
+    waits = f" for its {run['waiting_for']}" if run.get("waiting_for") else ""
+    given = f"{run['state_words']}{reason or waits}"
     lost = [carried["address"] for carried in run.get("deliveries") or () if carried["state"] == "dead"]
     return f"{given}, not delivered to {', '.join(lost)}" if lost else given
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from homing.model.clock import NOTHING_FIRES
+from homing.model.words import JOB_STATUSES
 from homing.operations.context import Context
 from homing.operations.shapes.base import Nothing, utc
 from homing.operations.shapes.people_asks import (
@@ -38,6 +39,7 @@ def get_status(ctx: Context, ask: Nothing) -> StatusShape:
             beat_at=utc(max((worker.beat_at for worker in workers), default=None)),
             next_wake_at=utc(_next_wake(ctx, workers)),
         ),
+        status_words=dict(JOB_STATUSES),
         jobs=JobCounts(**job_lists.count_by_status(ctx.tx, user_id)),
         runs=RunCounts(**run_lists.count_active(ctx.tx, user_id)),
         deliveries=DeliveryCounts(**deliveries.count_by_state(ctx.tx, user_id)),

@@ -9,6 +9,7 @@ from homing.model.jobs import ON_TIME, Job
 from homing.model.runs import Run
 from homing.model.schedules import count_between, previous_before
 from homing.model.schedules.describe import interval, listed, moment
+from homing.model.words import reason_words
 from homing.operations.access import see_job
 from homing.operations.context import Context
 from homing.operations.instants import read_instant
@@ -24,27 +25,9 @@ from homing.store import inbounds, jobs, maintenance, run_lists
 
 _LAST = 5
 _SKIPPED = {
-    "missed": "was missed: Homing was not running, or came too late for it",
-    "overlap": "was left out, because the run before it had not ended",
-    "asked": "was left out, because somebody asked for that",
-    "disabled": "was withdrawn, because the automation was paused before it could start",
-    "rescheduled": "was withdrawn, because the automation was given another time before it could start",
-    "removed": "was withdrawn, because the automation was removed",
-    "session_deleted": "was withdrawn, because the session was deleted",
-    "gate": "was left out by its gate",
-    "brake": "was stopped by a brake, because turns that no person asked for kept causing others",
-}
-_FAILED = {
-    "model": "failed: the model gave no answer",
-    "tool": "failed: a tool did not work",
-    "timeout": "failed: it took longer than it may",
-    "interrupted": "failed: its worker stopped three times in the middle",
-    "session_missing": "failed: its session is gone",
-    "schedule": "failed: its schedule cannot be computed",
-}
-_CANCELLED = {
-    "removed": "was cancelled, because the automation was removed",
-    "session_deleted": "was cancelled, because the session was deleted",
+    "missed": "was missed: ",
+    "brake": "was stopped by a brake, because ",
+    **dict.fromkeys(("disabled", "rescheduled", "removed", "session_deleted"), "was withdrawn, because "),
 }
 
 
@@ -198,6 +181,7 @@ def _sentence(run: Run, row: RunRow, unseen: str | None) -> str:
 
 
 def _became(run: Run, row: RunRow) -> str:
+    words = reason_words(run.reason)
     match run.state:
         case "queued":
             waits = "its session, which is busy" if row.waiting_for == "session" else "a free slot"
@@ -205,17 +189,14 @@ def _became(run: Run, row: RunRow) -> str:
         case "running":
             return "is going on now"
         case "skipped":
-            return _SKIPPED.get(run.reason or "", "was left out")
+            return f"{_SKIPPED.get(run.reason or '', 'was left out, because ')}{words}" if words else "was left out"
         case "error":
-            given = f" ({run.summary})" if run.summary else ""
-            return _FAILED.get(run.reason or "", "failed") + given
+            return f"failed{f': {words}' if words else ''}{f' ({run.summary})' if run.summary else ''}"
         case "cancelled":
-            return _CANCELLED.get(run.reason or "", "was cancelled, because somebody asked for that")
+            return f"was cancelled, because {words or reason_words('asked')}"
         case "ok":
-            outcome = {"empty": "gave an empty result", "quiet": "had nothing to report"}.get(
-                run.reason or "", "went well"
-            )
-            return f"{_late(run)}{_arrived(row.deliveries) or outcome}"
+            well = f"went well: {words}" if words else "went well"
+            return f"{_late(run)}{_arrived(row.deliveries) or well}"
 
 
 def _arrived(deliveries: Sequence[CarriedShape]) -> str | None:

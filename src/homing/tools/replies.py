@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from homing.agent.frames import frame
-from homing.model.brakes import disabled_words
 from homing.model.schedules.describe import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.job import JobShape
@@ -16,7 +15,6 @@ _UNDO = {
     "Enabled": "disable",
     "Disabled": "enable",
 }
-_STATUS = {"active": "Active", "paused": "Paused", "attention": "Needs attention", "done": "Done, no time left"}
 _LONGEST_MESSAGE = 1000
 
 
@@ -66,10 +64,10 @@ def moment(instant: str, tz: str, now: datetime) -> str:
 
 def status(job: JobShape) -> str:
     """Say how a job stands, and why where it does not run."""
-    why = disabled_words(job.state.disabled_reason) if not job.enabled else job.state.last_error
+    why = job.state.disabled_words if not job.enabled else job.state.last_error
     if not why or job.status not in ("paused", "attention"):
-        return f"{_STATUS[job.status]}."
-    return f"{_STATUS[job.status]}: {why.rstrip('.')}."
+        return f"{job.status_words.capitalize()}."
+    return f"{job.status_words.capitalize()}: {why.rstrip('.')}."
 
 
 def whole(job: JobShape, now: datetime) -> list[str]:

@@ -46,16 +46,17 @@ def test_a_job_has_every_field_of_the_contract_in_its_order(world: World) -> Non
     assert (
         list(job.plain())
         == (
-            "id name description enabled kind status session_key user_id agent_id sender_id schedule words next session"
-            " write_back continue payload wake catch_up catch_up_window_seconds quiet delete_after_run dedupe_key"
-            " starts_at ends_at max_runs may_schedule origin revision created_at updated_at removed_at state"
+            "id name description enabled kind status status_words session_key user_id agent_id sender_id"
+            " schedule words next session write_back continue payload wake catch_up catch_up_window_seconds"
+            " quiet delete_after_run dedupe_key starts_at ends_at max_runs may_schedule origin revision"
+            " created_at updated_at removed_at state"
         ).split()
     )
     assert (
         list(job.plain()["state"])
         == (
-            "next_run_at running_at active_run_id last_run_id last_run_at last_status last_error last_duration_ms"
-            " consecutive_failures disabled_reason disabled_until last_note"
+            "next_run_at running_at active_run_id last_run_id last_run_at last_status last_status_words"
+            " last_error last_duration_ms consecutive_failures disabled_reason disabled_words disabled_until last_note"
         ).split()
     )
     assert job.schedule.plain() == {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "Asia/Shanghai"}
@@ -259,9 +260,8 @@ def test_recent_runs_are_shown_only_when_asked_for(world: World) -> None:
     run = world.ask(run_job, JobRef(job_id=job.id))
     assert "recent" not in world.ask(get_job, GetJob(job_id=job.id)).plain()
     [shown] = world.ask(list_jobs, ListJobs(recent=5)).items
-    assert shown.plain()["recent"] == [
-        {"id": run.id, "scheduled_for": run.scheduled_for, "state": "ok", "reason": None}
-    ]
+    state = {"state": "ok", "state_words": "OK", "reason": None, "reason_words": None}
+    assert shown.plain()["recent"] == [{"id": run.id, "scheduled_for": run.scheduled_for, **state}]
 
 
 def test_recent_runs_come_newest_first_as_every_list_of_runs(world: World) -> None:

@@ -136,7 +136,9 @@ def test_the_status_counts_ones_own_things(world: World) -> None:
     )
     status = world.ask(get_status, Nothing())
     plain = status.plain()
-    assert list(plain) == ("version server_time timezone model database scheduler jobs runs deliveries".split())
+    assert list(plain) == (
+        "version server_time timezone model database scheduler jobs status_words runs deliveries".split()
+    )
     assert plain["jobs"] == {"active": 1, "paused": 1, "attention": 0, "done": 0}
     assert plain["runs"] == {"queued": 1, "running": 0}
     assert plain["model"] == {"name": "offline", "offline": True, "why": "No key was found."}

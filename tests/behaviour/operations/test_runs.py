@@ -73,9 +73,10 @@ def test_a_run_shown_alone_is_whole_and_in_lists_it_is_lean(world: World) -> Non
     assert (
         list(whole)
         == (
-            "id job_id job_name trigger scheduled_for state waiting_for reason queued_at started_at finished_at"
-            " duration_ms lateness_ms attempt missed_count missed_until summary error prompt_ref prompt variables"
-            " session_key turn_id opening_seq closing_seq next_run_at usage steps deliveries"
+            "id job_id job_name trigger trigger_words scheduled_for state state_words waiting_for reason"
+            " reason_words queued_at started_at finished_at duration_ms lateness_ms attempt missed_count"
+            " missed_until summary error prompt_ref prompt variables session_key turn_id opening_seq closing_seq"
+            " next_run_at usage steps deliveries"
         ).split()
     )
     [row] = world.ask(list_runs, ListRuns()).items

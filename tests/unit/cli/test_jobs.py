@@ -302,3 +302,12 @@ def test_status_says_that_nothing_fires(homing: Homing) -> None:
     said = homing("cron", "status")
     assert "not running" in said.out
     assert NOTHING_FIRES in said.err
+
+
+def test_the_server_the_runs_and_the_explanation_give_the_same_words_for_a_reason(homing: Homing) -> None:
+    homing("cron", "add", "--cron", "0 9 * * *", "--name", "mine", "-m", "hello")
+    assert homing("cron", "skip", "mine").code == 0
+    told = homing("cron", "runs", "mine", "--json").object
+    assert (told["state_words"], told["reason_words"]) == ("skipped", "somebody asked for that")
+    assert f"skipped: {told['reason_words']}" in " ".join(homing("cron", "runs", "mine").out.split())
+    assert f"because {told['reason_words']}" in " ".join(homing("cron", "why", "mine").out.split())

@@ -39,14 +39,13 @@ def test_a_length_is_told_shortly() -> None:
 
 
 def test_an_outcome_is_told_in_words() -> None:
-    assert outcome({"state": "ok", "reason": None}) == "OK"
-    assert outcome({"state": "error", "reason": "timeout"}) == "failed: took too long"
-    assert outcome({"state": "queued", "reason": None, "waiting_for": "session"}) == "waiting for its session"
-    assert outcome({"state": "skipped", "reason": "missed"}) == "skipped: missed"
-    assert outcome({"state": "skipped", "reason": "rescheduled"}) == "skipped: given another time"
+    assert outcome({"state_words": "OK", "reason_words": None}) == "OK"
+    assert outcome({"state_words": "failed", "reason_words": "a tool did not work"}) == "failed: a tool did not work"
+    queued = {"state_words": "waiting", "reason_words": None, "waiting_for": "session"}
+    assert outcome(queued) == "waiting for its session"
 
 
 def test_an_outcome_tells_where_its_message_did_not_arrive() -> None:
     carried = [{"address": "web:abc", "state": "sent"}, {"address": "webhook:wh_1", "state": "dead"}]
-    run = {"state": "ok", "reason": None, "deliveries": carried}
+    run = {"state_words": "OK", "reason_words": None, "deliveries": carried}
     assert outcome(run) == "OK, not delivered to webhook:wh_1"

@@ -9,9 +9,7 @@ from rich.text import Text
 from homing.cli import widgets
 from homing.cli.format import (
     JOB_GLYPHS,
-    JOB_WORDS,
     RUN_GLYPHS,
-    TRIGGER_WORDS,
     away,
     in_zone,
     instant,
@@ -21,7 +19,6 @@ from homing.cli.format import (
     took,
     words_and_zone,
 )
-from homing.model.brakes import disabled_words
 from homing.model.clock import NOTHING_FIRES
 from homing.model.contract import Json
 
@@ -89,7 +86,7 @@ def job_card(job: Json) -> RenderableType:
         (job["name"], "bold"),
         "  ",
         (job["id"], widgets.QUIET),
-        ("  " + JOB_WORDS[job["status"]], widgets.QUIET),
+        ("  " + job["status_words"], widgets.QUIET),
     )
     points = [widgets.point(instant(at), tz, current) for at in job["next"]]
     rows: list[tuple[str, RenderableType | None]] = [
@@ -113,7 +110,7 @@ def job_card(job: Json) -> RenderableType:
 def _standing(job: Json, current: datetime) -> str:
     """Say why nothing is next; a pause that ends says when, and the zone stands beside it."""
     until = _pause_end(job)
-    return JOB_WORDS[job["status"]] + (f" until {moment(instant(until), current)}" if until else "")
+    return job["status_words"] + (f" until {moment(instant(until), current)}" if until else "")
 
 
 def _pause_end(job: Json) -> str | None:
@@ -126,7 +123,7 @@ def _paused(job: Json, current: datetime) -> str | None:
         return None
     until = state["disabled_until"]
     ends = f"until {moment(instant(until), current)} {job['schedule']['tz']}" if until else ""
-    return ", ".join(filter(None, (disabled_words(state["disabled_reason"]), ends)))
+    return ", ".join(filter(None, (state["disabled_words"], ends)))
 
 
 def _where(job: Json) -> str:
@@ -205,7 +202,7 @@ def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
 def _became(run: Json, current: datetime) -> Text:
     given = Text(outcome(run))
     if run["trigger"] != "timer":
-        given.append(f" ({TRIGGER_WORDS.get(run['trigger'], run['trigger'])})", style=widgets.QUIET)
+        given.append(f" ({run['trigger_words']})", style=widgets.QUIET)
     if run["missed_count"] and run["missed_count"] > 1:
         until = f", the last {moment(instant(run['missed_until']), current)}" if run["missed_until"] else ""
         given.append(f", {run['missed_count']} times{until}", style=widgets.QUIET)

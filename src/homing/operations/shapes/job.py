@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from homing.model.brakes import disabled_words
 from homing.model.errors import Refused
 from homing.model.jobs import Job, JobKind, PayloadKind, Status, Timing
 from homing.model.runs import Run, RunState
 from homing.model.schedules import At, Cron, Every, Schedule, words
+from homing.model.words import JOB_STATUSES, RUN_STATES, reason_words
 from homing.operations.shapes.base import Answer, local, utc
 
 
@@ -69,10 +71,13 @@ class JobStateShape(Answer):
     last_run_id: str | None
     last_run_at: str | None
     last_status: str | None
+    last_status_words: str | None
     last_error: str | None
     last_duration_ms: int | None
     consecutive_failures: int
     disabled_reason: str | None
+    disabled_words: str | None
+    """The reason as a sentence, where it is a code."""
     disabled_until: str | None
     last_note: LastNoteShape | None
     """What a quiet job found last, and when."""
@@ -82,7 +87,9 @@ class RecentShape(Answer):
     id: str
     scheduled_for: str
     state: RunState
+    state_words: str
     reason: str | None
+    reason_words: str | None
 
 
 class JobShape(Answer):
@@ -94,6 +101,7 @@ class JobShape(Answer):
     enabled: bool
     kind: JobKind
     status: Status
+    status_words: str
     session_key: str
     user_id: str
     agent_id: str
@@ -181,7 +189,14 @@ def _following(timing: Timing, after: datetime, count: int, until: datetime | No
 
 def recent_shape(run: Run) -> RecentShape:
     scheduled_for = str(local(run.scheduled_for, run.tz))
-    return RecentShape(id=run.id, scheduled_for=scheduled_for, state=run.state, reason=run.reason)
+    return RecentShape(
+        id=run.id,
+        scheduled_for=scheduled_for,
+        state=run.state,
+        state_words=RUN_STATES[run.state],
+        reason=run.reason,
+        reason_words=reason_words(run.reason),
+    )
 
 
 def job_shape(
@@ -195,13 +210,15 @@ def job_shape(
 ) -> JobShape:
     """Show a job."""
     tz = job.timing.schedule.tz
+    status = "attention" if undelivered and job.status == "active" else job.status
     return JobShape(
         id=job.id,
         name=job.name,
         description=job.description,
         enabled=job.enabled,
         kind=job.kind,
-        status="attention" if undelivered and job.status == "active" else job.status,
+        status=status,
+        status_words=JOB_STATUSES[status],
         session_key=job.session_key,
         user_id=job.user_id,
         agent_id=job.agent_id,
@@ -235,11 +252,13 @@ def job_shape(
             last_run_id=job.last_run_id,
             last_run_at=utc(job.last_run_at),
             last_status=job.last_status,
+            last_status_words=None if job.last_status is None else RUN_STATES[job.last_status],
             last_error=job.last_error,
             last_duration_ms=job.last_duration_ms,
             consecutive_failures=job.consecutive_failures,
             last_note=_last_note(job),
             disabled_reason=job.disabled_reason,
+            disabled_words=disabled_words(job.disabled_reason),
             disabled_until=local(job.disabled_until, tz),
         ),
         recent=None if recent is None else [recent_shape(run) for run in recent],

@@ -251,5 +251,7 @@ class StatusShape(Answer):
     database: str
     scheduler: SchedulerShape
     jobs: JobCounts
+    status_words: dict[str, str]
+    """How each status of a job reads."""
     runs: RunCounts
     deliveries: DeliveryCounts

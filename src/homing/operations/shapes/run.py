@@ -8,6 +8,7 @@ from pydantic import Field
 from homing.model.messages import Delivery
 from homing.model.runs import Run, RunState, Trigger
 from homing.model.turns import Step
+from homing.model.words import RUN_STATES, TRIGGERS, reason_words
 from homing.operations.shapes.base import Answer, local, utc
 from homing.operations.shapes.delivery import CarriedShape, carried_shape
 
@@ -39,10 +40,13 @@ class RunShape(Answer):
     job_id: str
     job_name: str
     trigger: Trigger
+    trigger_words: str
     scheduled_for: str
     state: RunState
+    state_words: str
     waiting_for: WaitingFor | None
     reason: str | None
+    reason_words: str | None
     queued_at: str
     started_at: str | None
     finished_at: str | None
@@ -113,10 +117,13 @@ def _plain(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delive
         "job_id": run.job_id,
         "job_name": run.job_name,
         "trigger": run.trigger,
+        "trigger_words": TRIGGERS[run.trigger],
         "scheduled_for": local(run.scheduled_for, run.tz),
         "state": run.state,
+        "state_words": RUN_STATES[run.state],
         "waiting_for": waiting_for,
         "reason": run.reason,
+        "reason_words": reason_words(run.reason),
         "queued_at": utc(run.queued_at),
         "started_at": utc(run.started_at),
         "finished_at": utc(run.finished_at),
