@@ -8,7 +8,7 @@ import time
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
-from benchmarks._house import say
+from benchmarks._instance import say
 from homing.sandbox.bubblewrap import Bubblewrap
 from homing.sandbox.running import ENVIRONMENT, run
 from homing.sandbox.trial import try_sandbox
