@@ -1,5 +1,6 @@
 """Jobs come due and move on; runs are one row an instant."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -59,9 +60,9 @@ def test_a_job_moves_on_and_counts_its_runs(store: Store) -> None:
     def work(tx: Tx) -> None:
         job = add_job(tx, add_session(tx), schedule_errors=2)
         following = tx.now() + timedelta(minutes=1)
-        moved = {"b_id": job.id, "b_next": following, "b_queued": 1, "b_rev": 7, "b_retry": 0, "b_retry_of": None}
+        moved = jobs.Advance(job_id=job.id, next_run_at=following, queued=1, rev=7, retry=0, retry_of=None)
         jobs.advance(tx, [moved])
-        jobs.advance(tx, [moved | {"b_queued": 0, "b_rev": 8}])
+        jobs.advance(tx, [replace(moved, queued=0, rev=8)])
 
     store.write_now(work)
     job = read(store, "job_fruit")
@@ -98,11 +99,11 @@ def test_a_persons_change_is_made_for_one_revision(store: Store) -> None:
 def test_a_good_end_clears_failures_only_of_the_definition_that_ran(store: Store) -> None:
     job = do(store, lambda tx: add_job(tx, add_session(tx), consecutive_failures=3, last_status="error"))
     now = do(store, lambda tx: tx.now())
-    ended = {"b_id": job.id, "b_run": "r1", "b_at": now, "b_ms": 12, "b_rev": 5, "b_revision": 4}
+    ended = jobs.GoodEnd(job_id=job.id, run_id="r1", at=now, ms=12, rev=5, revision=4)
     do(store, jobs.finish_ok, [ended])
     older = read(store, job.id)
     assert (older.consecutive_failures, older.last_status, older.last_run_id) == (3, "ok", "r1")
-    do(store, jobs.finish_ok, [ended | {"b_revision": 1}])
+    do(store, jobs.finish_ok, [replace(ended, revision=1)])
     assert read(store, job.id).consecutive_failures == 0
 
 

@@ -11,6 +11,7 @@ from homing.operations.context import Instance
 from homing.store import Store, Tx, maintenance, memories, people, sessions, steps
 from homing.store import tables as t
 from homing.store.maintenance import KeptAnswer
+from homing.store.sessions import NewSession
 from store.scenes import OWNER, add_job, add_session, close_turn, count, do, open_lane, rows
 
 
@@ -167,7 +168,7 @@ def test_a_key_begins_anew_after_its_session_was_deleted(store: Store) -> None:
             first.id: ["web:a", "webhook:wh_1"], second.id: ["web:a"]
         }  # fmt: skip
         made = sessions.make_missing(
-            tx, [{"key": key, "user_id": OWNER, "agent_id": "main"} for key in ("web:a", "web:new")]
+            tx, [NewSession(key=key, user_id=OWNER, agent_id="main") for key in ("web:a", "web:new")]
         )
         assert made[OWNER, "web:a"] == second.id
         assert sessions.get(tx, made[OWNER, "web:new"]).key == "web:new"
@@ -182,12 +183,12 @@ def test_a_key_is_unique_for_each_user(store: Store) -> None:
         assert sessions.add(tx, key="web:a", user_id="ann", agent_id="main") is None
         assert sessions.find(tx, "web:a", user_id=OWNER) == mine
         assert sessions.find(tx, "web:a", user_id="ann") == theirs
-        wanted = [{"key": "web:a", "user_id": user_id, "agent_id": "main"} for user_id in ("ann", OWNER)]
+        wanted = [NewSession(key="web:a", user_id=user_id, agent_id="main") for user_id in ("ann", OWNER)]
         assert sessions.make_missing(tx, wanted) == {("ann", "web:a"): theirs.id, (OWNER, "web:a"): mine.id}
         # A conversation that is only named like another user's shared lane is not that lane.
         named = add_session(tx, f"unified:{OWNER}", user_id="ann")
         assert sessions.unified_of(tx, [OWNER, "ann"]) == set()
-        lanes = sessions.make_missing(tx, [{"key": f"unified:{OWNER}", "user_id": OWNER, "agent_id": "main"}])
+        lanes = sessions.make_missing(tx, [NewSession(key=f"unified:{OWNER}", user_id=OWNER, agent_id="main")])
         assert named.id != lanes[OWNER, f"unified:{OWNER}"]
 
     store.write_now(work)

@@ -32,7 +32,7 @@ def _plan(tx: Tx, job: Job, now: datetime) -> None:
     if upcoming is None or job.next_run_at is None or upcoming >= job.next_run_at:
         return
     rev = sessions.touch(tx, job.session_id)
-    jobs.engine_write(tx, job.id, {"next_run_at": upcoming, "rev": rev})
+    jobs.plan(tx, job.id, upcoming, rev=rev)
     schedule = job.timing.schedule
     for run_id, first in runs.missed_beyond(tx, job.id, now):
         last = previous_before(schedule, now + _MICROSECOND)

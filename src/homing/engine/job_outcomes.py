@@ -5,6 +5,7 @@ Only the engine's columns are written, and none of the counters when the job was
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from homing.engine.turn_result import TurnResult
 from homing.model.errors import Broken
@@ -14,6 +15,7 @@ from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.notes import give_note
 from homing.store import Tx, jobs, runs
+from homing.store.jobs import GoodEnd
 
 _ERROR_LINE = 200
 _NOTE = 2_000
@@ -45,18 +47,18 @@ def after_runs(tx: Tx, ended: Sequence[RunOutcome]) -> None:
     if not ended:
         return
     now = tx.now()
-    plain: list[dict[str, object]] = []
+    plain: list[GoodEnd] = []
     for one in ended:
         if one.result.outcome in {"answered", "empty"}:
             plain.append(
-                {
-                    "b_id": one.job_id,
-                    "b_run": one.turn.run_id,
-                    "b_at": one.turn.opened_at,
-                    "b_rev": one.rev,
-                    "b_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
-                    "b_revision": one.turn.policy.revision,
-                }
+                GoodEnd(
+                    job_id=one.job_id,
+                    run_id=one.turn.run_id,
+                    at=one.turn.opened_at,
+                    ms=_ms(one, now),
+                    rev=one.rev,
+                    revision=one.turn.policy.revision,
+                )
             )
             if one.job is not None:
                 _after_good_end(tx, one, one.job)
@@ -75,9 +77,9 @@ def _after_good_end(tx: Tx, one: RunOutcome, job: Job) -> None:
     if not one.scheduled or job.removed_at is not None:
         return
     if job.delete_after_run and one.same_revision(job):
-        jobs.engine_write(tx, job.id, {"removed_at": tx.now(), "next_run_at": None, "disabled_until": None})
+        jobs.remove_after_run(tx, [job.id])
     elif job.enabled and job.next_run_at is None:
-        _end(tx, job, "It ran, and has no further time to run.")
+        _end(tx, one, job, "It ran, and has no further time to run.")
 
 
 def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
@@ -85,40 +87,38 @@ def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
     found = one.result.text[:_NOTE].strip()
     about_it = one.turn.policy.message in {None, job.payload.message}
     if found and about_it and (job.quiet or one.result.reason == "quiet"):
-        jobs.engine_write(tx, job.id, {"last_note": found, "last_note_at": tx.now()})
+        jobs.keep_note(tx, job.id, found)
 
 
 def _after_cancel(tx: Tx, one: RunOutcome, job: Job) -> None:
-    jobs.engine_write(tx, job.id, {"last_run_id": one.turn.run_id, "last_run_at": one.turn.opened_at, "rev": one.rev})
+    jobs.note_run(tx, job.id, run_id=one.turn.run_id, at=one.turn.opened_at, rev=one.rev)
     if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
-        _end(tx, job, "Its run was cancelled, and it has no further time to run.")
+        _end(tx, one, job, "Its run was cancelled, and it has no further time to run.")
 
 
-def _end(tx: Tx, job: Job, reason: str) -> None:
-    jobs.engine_write(
-        tx, job.id, {"enabled": False, "disabled_by": "done", "disabled_reason": reason, "retry": 0, "retry_of": None}
-    )
+def _end(tx: Tx, one: RunOutcome, job: Job, reason: str) -> None:
+    jobs.disable(tx, job.id, by="done", reason=reason, rev=one.rev)
+
+
+def _ms(one: RunOutcome, now: datetime) -> int:
+    return int((now - one.turn.opened_at).total_seconds() * 1000)
 
 
 def _after_failure(tx: Tx, one: RunOutcome, job: Job) -> None:
-    now = tx.now()
     line = _short(one.result)
-    jobs.engine_write(
+    failures = job.consecutive_failures + int(one.same_revision(job) and job.removed_at is None)
+    jobs.note_failure(
         tx,
         job.id,
-        {
-            "last_run_id": one.turn.run_id,
-            "last_run_at": one.turn.opened_at,
-            "last_status": "error",
-            "last_error": line,
-            "last_duration_ms": int((now - one.turn.opened_at).total_seconds() * 1000),
-            "rev": one.rev,
-        },
+        run_id=one.turn.run_id,
+        at=one.turn.opened_at,
+        ms=_ms(one, tx.now()),
+        error=line,
+        failures=failures,
+        rev=one.rev,
     )
     if job.removed_at is not None:
         return
-    failures = job.consecutive_failures + int(one.same_revision(job))
-    jobs.engine_write(tx, job.id, {"consecutive_failures": failures})
     if not job.enabled:
         return
     recurring = not isinstance(job.timing.schedule, At)
@@ -132,7 +132,7 @@ def _after_failure(tx: Tx, one: RunOutcome, job: Job) -> None:
         if job.next_run_at is None:
             _retry_or_pause(tx, one, job, line)
     elif job.next_run_at is None:
-        _end(tx, job, f"Its last run failed ({line}), and it has no further time to run.")
+        _end(tx, one, job, f"Its last run failed ({line}), and it has no further time to run.")
 
 
 def _retry_or_pause(tx: Tx, one: RunOutcome, job: Job, line: str) -> None:
@@ -146,23 +146,12 @@ def _retry_or_pause(tx: Tx, one: RunOutcome, job: Job, line: str) -> None:
     assert one.turn.run_id is not None
     run = runs.get(tx, one.turn.run_id)
     assert run is not None
-    jobs.engine_write(tx, job.id, {"next_run_at": again_at, "retry": retry + 1, "retry_of": run.scheduled_for})
+    jobs.plan(tx, job.id, again_at, rev=one.rev, retry=retry + 1, retry_of=run.scheduled_for)
 
 
 def _pause(tx: Tx, one: RunOutcome, job: Job, reason: str) -> None:
     """Disable a job ourselves, and say so once, where its people will see it."""
-    jobs.engine_write(
-        tx,
-        job.id,
-        {
-            "enabled": False,
-            "disabled_by": "engine",
-            "disabled_reason": reason,
-            "next_run_at": None,
-            "retry": 0,
-            "retry_of": None,
-        },
-    )
+    jobs.disable(tx, job.id, by="engine", reason=reason, rev=one.rev)
     give_note(
         tx,
         home=one.home,

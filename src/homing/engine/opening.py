@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Literal
 
 from homing.agent.frames import TRIGGERED
@@ -19,7 +20,7 @@ from homing.operations.context import Instance
 from homing.operations.shapes.base import utc
 from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
-from homing.store.runs import RunSpec
+from homing.store.runs import OpenedRun, RunSpec
 
 _KINDS: Mapping[str, Kind] = {"person": "chat", "run": "scheduled", "report": "report"}
 _PROVENANCE = "cron_turn"
@@ -141,27 +142,27 @@ def _open(
         # A run is a row of the bound session, also while it works in a session of its own.
         also={plan.task.session_id for plan in plans if plan.task is not None},
     )
-    last = 0
-    new_turns: list[Turn] = []
-    for plan in plans:
-        last += len(plan.messages)
-        new_turns.append(_new_turn(plan, claims[plan.head.inbound.lane_id], instance, now, seqs[last - 1]))
+    opening_seqs = [seqs[end - 1] for end in accumulate(len(plan.messages) for plan in plans)]
+    new_turns = [
+        _new_turn(plan, claims[plan.head.inbound.lane_id], instance, now, seq)
+        for plan, seq in zip(plans, opening_seqs, strict=True)
+    ]
     turns.open_turns(tx, [(turn, plan.head) for turn, plan in zip(new_turns, plans, strict=True)])
     runs.open_runs(
         tx,
         [
-            {
-                "b_id": plan.task.run_id,
-                "b_turn": plan.turn_id,
-                "b_seq": new.opening_seq,
-                "b_rev": revisions[plan.task.session_id].rev,
-                "b_prompt_id": plan.rendered.id,
-                "b_prompt_version": plan.rendered.version,
-                "b_prompt_sha256": plan.rendered.sha256,
-                "b_prompt": new.prompt,
-                "b_variables": dict(plan.variables),
-            }
-            for plan, new in zip(plans, new_turns, strict=True)
+            OpenedRun(
+                run_id=plan.task.run_id,
+                turn_id=plan.turn_id,
+                opening_seq=seq,
+                rev=revisions[plan.task.session_id].rev,
+                prompt_id=plan.rendered.id,
+                prompt_version=plan.rendered.version,
+                prompt_sha256=plan.rendered.sha256,
+                prompt=turn.prompt,
+                variables=plan.variables,
+            )
+            for plan, seq, turn in zip(plans, opening_seqs, new_turns, strict=True)
             if plan.task is not None and plan.rendered is not None
         ],
     )

@@ -23,6 +23,7 @@ from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.notes import give_note
 from homing.store import Store, Tx, jobs, maintenance, runs, sessions
+from homing.store.jobs import Advance
 from homing.store.lanes import lane_of, unified_lanes
 from homing.store.runs import NewRun
 
@@ -77,7 +78,7 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
     jobs.advance(tx, [_move(one, fired) for one in decided])
     for one in decided:
         if one.verdict.next_run_at is None and not _ran(one, fired):
-            _run_out(tx, one, instance)
+            _run_out(tx, one, instance, fired.revs[one.job.session_id])
     for job, error in bad:
         _schedule_error(tx, job, error, instance)
     tx.ring("jobs")
@@ -97,16 +98,15 @@ def _firing(one: Decided, now: datetime) -> Firing:
     )
 
 
-def _move(one: Decided, fired: Fired) -> dict[str, object]:
-    verdict = one.verdict
-    return {
-        "b_id": one.job.id,
-        "b_next": verdict.next_run_at,
-        "b_queued": int(_ran(one, fired) and verdict.trigger in COUNTED),
-        "b_retry": one.job.timing.retry,
-        "b_retry_of": one.job.timing.retry_of,
-        "b_rev": fired.revs[one.job.session_id],
-    }
+def _move(one: Decided, fired: Fired) -> Advance:
+    return Advance(
+        job_id=one.job.id,
+        next_run_at=one.verdict.next_run_at,
+        queued=int(_ran(one, fired) and one.verdict.trigger in COUNTED),
+        retry=one.job.timing.retry,
+        retry_of=one.job.timing.retry_of,
+        rev=fired.revs[one.job.session_id],
+    )
 
 
 def _ran(one: Decided, fired: Fired) -> bool:
@@ -151,13 +151,11 @@ def _skipped_run(one: Decided, stretch: Stretch, rev: int) -> NewRun:
     )
 
 
-def _run_out(tx: Tx, one: Decided, instance: Instance) -> None:
+def _run_out(tx: Tx, one: Decided, instance: Instance, rev: int) -> None:
     """Nothing runs and nothing follows: the job is done, and a one-shot that nobody saw fire says so."""
     missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.verdict.skips)
     if missed:
-        jobs.engine_write(
-            tx, one.job.id, {"enabled": False, "disabled_by": "engine", "disabled_reason": "It was missed."}
-        )
+        jobs.disable(tx, one.job.id, by="engine", reason="It was missed.", rev=rev)
         job = jobs.get(tx, one.job.id)
         home = sessions.get(tx, one.job.session_id)
         assert job is not None
@@ -195,19 +193,10 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, instance: Instance) -
     )
     runs.add_runs(tx, [run])
     errors = job.schedule_errors + 1
-    values: dict[str, object] = {
-        "schedule_errors": errors,
-        "last_run_id": run.id,
-        "last_run_at": tx.now(),
-        "last_status": "error",
-        "last_error": line,
-        "rev": rev,
-        "next_run_at": tx.now() + _LOOK_AGAIN,
-    }
+    again_at = tx.now() + _LOOK_AGAIN
+    jobs.note_schedule_error(tx, job.id, run_id=run.id, error=line, errors=errors, again_at=again_at, rev=rev)
     if errors >= MAX_SCHEDULE_ERRORS:
-        values |= {"enabled": False, "disabled_by": "engine", "disabled_reason": line, "next_run_at": None}
-    jobs.engine_write(tx, job.id, values)
-    if errors >= MAX_SCHEDULE_ERRORS:
+        jobs.disable(tx, job.id, by="engine", reason=line, rev=rev)
         bad = jobs.get(tx, job.id)
         assert bad is not None
         give_note(
@@ -231,18 +220,15 @@ def wake_paused(tx: Tx, *, limit: int = BATCH, after: datetime | None = None) ->
     sessions.lock(tx, {job.session_id for job in waking})
     for job in waking:
         rev = sessions.touch(tx, job.session_id)
-        values: dict[str, object] = {"disabled_until": None, "rev": rev}
         try:
             upcoming = job.timing.next_due(max(now, runs.left_out_until(tx, job.id) or now))
         except Exception as error:  # noqa: BLE001 - one bad job keeps nobody else asleep
-            values |= {"disabled_by": "engine", "disabled_reason": _cannot_compute(error)}
-            jobs.engine_write(tx, job.id, values)
+            jobs.disable(tx, job.id, by="engine", reason=_cannot_compute(error), rev=rev)
             continue
         if upcoming is None:
-            values |= {"disabled_by": "done", "disabled_reason": "Its time passed while it was paused."}
+            jobs.disable(tx, job.id, by="done", reason="Its time passed while it was paused.", rev=rev)
         else:
-            values |= {"enabled": True, "disabled_by": None, "disabled_reason": None, "next_run_at": upcoming}
-        jobs.engine_write(tx, job.id, values)
+            jobs.wake(tx, job.id, upcoming, rev=rev)
     return len(waking)
 
 

@@ -50,20 +50,7 @@ def stop_job(tx: Tx, job: Job, *, home: Session, lane_id: int, run_id: str | Non
     if not job.enabled or job.next_run_at is None:
         return
     rev = sessions.touch(tx, home.id)
-    jobs.engine_write(
-        tx,
-        job.id,
-        {
-            "enabled": False,
-            "disabled_by": "engine",
-            "disabled_reason": LOOP,
-            "disabled_until": None,
-            "next_run_at": None,
-            "retry": 0,
-            "retry_of": None,
-            "rev": rev,
-        },
-    )
+    jobs.disable(tx, job.id, by="engine", reason=LOOP, rev=rev)
     words = f'I paused the automation "{job.name}". {disabled_words(LOOP)} Enable it to go on.'
     give_note(tx, home=home, lane_id=lane_id, job=job, run_id=run_id, text=words)
 

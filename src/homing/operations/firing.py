@@ -15,8 +15,10 @@ from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond
 from homing.store import Tx, deliveries, inbounds, jobs, runs, sessions
 from homing.store.inbounds import NewInbound
+from homing.store.jobs import GoodEnd
 from homing.store.lanes import unified_lanes
 from homing.store.runs import Finished, NewRun
+from homing.store.sessions import NewSession
 
 SUMMARY = 200
 DONE = "It has no further time to run."
@@ -103,14 +105,14 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Se
     ids = sessions.make_missing(
         tx,
         [
-            {
-                "key": keys[run],
-                "user_id": f.job.user_id,
-                "agent_id": f.job.agent_id,
-                "title": f.job.name,
-                "parent_id": f.job.session_id,
-                "timezone": found[f.job.session_id].timezone,
-            }
+            NewSession(
+                key=keys[run],
+                user_id=f.job.user_id,
+                agent_id=f.job.agent_id,
+                title=f.job.name,
+                parent_id=f.job.session_id,
+                timezone=found[f.job.session_id].timezone,
+            )
             for run, f in alone.items()
         ],
     )
@@ -225,14 +227,14 @@ def _finish(tx: Tx, firings: Sequence[Firing], seqs: Mapping[str, int], revs: Ma
     jobs.finish_ok(
         tx,
         [
-            {
-                "b_id": f.job.id,
-                "b_run": f.run_id,
-                "b_at": now,
-                "b_ms": 0,
-                "b_rev": revs[f.job.session_id],
-                "b_revision": f.job.revision,
-            }
+            GoodEnd(
+                job_id=f.job.id,
+                run_id=f.run_id,
+                at=now,
+                ms=0,
+                rev=revs[f.job.session_id],
+                revision=f.job.revision,
+            )
             for f in firings
         ],
     )

@@ -30,21 +30,7 @@ def remove(ctx: Context, job: Job, *, undoable: bool = True) -> Job:
     sessions.lock(ctx.tx, [job.session_id])
     rev = sessions.touch(ctx.tx, job.session_id)
     undo = {"change": "removed", "revision": job.revision + 1, "before": to_json(columns_of(job))}
-    removed = jobs.change(
-        ctx.tx,
-        job,
-        {
-            "removed_at": ctx.now,
-            "next_run_at": None,
-            "disabled_until": None,
-            "retry": 0,
-            "retry_of": None,
-            "rev": rev,
-            "undo": undo if undoable else None,
-        },
-    )
-    assert removed is not None, "the job is locked"
-    return removed
+    return jobs.remove(ctx.tx, job, rev=rev, undo=undo if undoable else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +89,7 @@ def go_on_without(tx: Tx, withdrawn: Collection[Run], *, reason: str) -> None:
             continue
         rev = sessions.touch(tx, job.session_id)
         upcoming = _next_of(tx, job)
-        jobs.engine_write(tx, job.id, {"rev": rev, "next_run_at": upcoming, "retry": 0, "retry_of": None})
+        jobs.plan(tx, job.id, upcoming, rev=rev)
         if upcoming is None:
             jobs.retire(tx, [job.id], reason=reason)
 

@@ -48,7 +48,7 @@ def run_job(ctx: Context, ask: JobRef) -> RunShape:
     )
     if firing.run_id not in fired.run_ids:
         raise _already(firing.run_id)
-    jobs.engine_write(ctx.tx, job.id, {"rev": fired.revs[job.session_id]})
+    jobs.touch(ctx.tx, job.id, fired.revs[job.session_id])
     if firing.run_id in fired.braked and firing.depth <= DEEPEST:
         home = sessions.get(ctx.tx, job.session_id)
         lane_id = lane_of(ctx.tx, home, unified=ctx.settings.unified_session)
@@ -137,6 +137,6 @@ def cancel_run(ctx: Context, ask: RunRef) -> RunShape:
 
 def _after_cancel(ctx: Context, run: Run, rev: int) -> None:
     """A run that never opened counts for nothing; a one-shot whose only run it was has no time left."""
-    jobs.engine_write(ctx.tx, run.job_id, {"rev": rev, "last_run_id": run.id, "last_run_at": ctx.now})
+    jobs.note_run(ctx.tx, run.job_id, run_id=run.id, at=ctx.now, rev=rev)
     uncount(ctx.tx, [run])
     go_on_without(ctx.tx, [run], reason="Its run was cancelled, and it has no further time to run.")

@@ -6,7 +6,7 @@ one statement for the whole set: the rows travel as arrays, one a column.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import repeat
 from typing import Any
 
@@ -32,17 +32,19 @@ class _Prepared:
 class Bulk:
     """An insert or update whose values are bound by name; what is not bound is the same for every row.
 
-    Of an update each row is changed once: no two of the rows given may mean the same one.
+    A row is a record or a mapping. In an update, where a column's own name is reserved, `b_name` binds its field
+    `name`. Empty JSON is stored as null. Of an update each row is changed once: no two rows may mean the same one.
     """
 
     def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
         self._prepared: dict[str, _Prepared] = {}
 
-    def run(self, tx: Tx, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Execute for all rows; say how many rows changed."""
-        if not rows:
+    def run(self, tx: Tx, given: Sequence[object], **same: object) -> int:
+        """Execute for all rows, with `same` for each of them; say how many rows changed."""
+        if not given:
             return 0
+        rows: list[Mapping[str, Any]] = [{**(row if isinstance(row, Mapping) else vars(row)), **same} for row in given]
         dialect = tx.connection.dialect
         prepared = self._prepared.get(dialect.name) or self._prepare(dialect)
         # Column by column: a row at a time costs a call for each of its values.
@@ -114,7 +116,8 @@ def _element(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
 
 def _array(name: str, bind: sa.BindParameter[Any], dialect: sa.Dialect) -> _Column:
     if isinstance(bind.type, sa.JSON):
-        return lambda rows: [None if row[name] is None else json.dumps(row[name]) for row in rows]
+        field = name.removeprefix("b_")
+        return lambda rows: [json.dumps(row[field]) if row[field] else None for row in rows]
     return _column(name, bind, dialect)
 
 
@@ -123,9 +126,17 @@ def _column(name: str, bind: sa.BindParameter[Any], dialect: sa.Dialect) -> _Col
     if not bind.required:
         value = bind.value if process is None else process(bind.value)
         return lambda _: repeat(value)
+    field = name.removeprefix("b_")
     if process is None:
-        return lambda rows: [row[name] for row in rows]
-    return lambda rows: [process(row[name]) for row in rows]
+        return lambda rows: [row[field] for row in rows]
+    if isinstance(bind.type, sa.JSON):
+        return lambda rows: [process(row[field] or None) for row in rows]
+    return lambda rows: [process(row[field]) for row in rows]
+
+
+def names_of(kind: type[Any], *more: str) -> list[str]:
+    """Name the columns that a record fills, and those beside it."""
+    return [*(field.name for field in fields(kind)), *more]
 
 
 def insert_rows(table: sa.Table, *names: str, **same: object) -> Bulk:

@@ -15,7 +15,7 @@ from homing.model.people import Source
 from homing.model.turns import Inbound, Turn
 from homing.store import tables as t
 from homing.store.base import Tx
-from homing.store.bulk import insert_rows
+from homing.store.bulk import insert_rows, names_of
 from homing.store.rows import inbound_columns, inbound_of
 from homing.store.sessions import bump_rev
 
@@ -41,27 +41,7 @@ class NewInbound:
     meta: Mapping[str, object] | None = None
 
 
-_ENQUEUE = insert_rows(
-    t.inbound,
-    "id",
-    "session_id",
-    "lane_id",
-    "user_id",
-    "source",
-    "text",
-    "line",
-    "mode",
-    "run_id",
-    "job_id",
-    "sender_id",
-    "address",
-    "external_id",
-    "hook_id",
-    "depth",
-    "meta",
-    "queued_at",
-    state="waiting",
-)
+_TAKE_IN = insert_rows(t.inbound, *names_of(NewInbound, "id", "queued_at"), state="waiting")
 
 
 def take_in(tx: Tx, items: Sequence[NewInbound], *, revised: bool = False) -> list[str]:
@@ -71,34 +51,12 @@ def take_in(tx: Tx, items: Sequence[NewInbound], *, revised: bool = False) -> li
     """
     if not items:
         return []
-    now = tx.now()
-    rows = [
-        {
-            "id": new_id("in"),
-            "session_id": i.session_id,
-            "lane_id": i.lane_id,
-            "user_id": i.user_id,
-            "source": i.source,
-            "text": i.text,
-            "line": i.line,
-            "mode": i.mode,
-            "run_id": i.run_id,
-            "job_id": i.job_id,
-            "sender_id": i.sender_id,
-            "address": i.address,
-            "external_id": i.external_id,
-            "hook_id": i.hook_id,
-            "depth": i.depth,
-            "meta": dict(i.meta) if i.meta else None,
-            "queued_at": now,
-        }
-        for i in items
-    ]
-    _ENQUEUE.run(tx, rows)
+    ids = [new_id("in") for _ in items]
+    _TAKE_IN.run(tx, [{**vars(i), "id": new} for i, new in zip(items, ids, strict=True)], queued_at=tx.now())
     tx.ring("lanes")
     if not revised:
         bump_rev(tx, dict.fromkeys((i.session_id for i in items), 0))
-    return [str(row["id"]) for row in rows]
+    return ids
 
 
 def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:

@@ -1,8 +1,9 @@
 """Jobs. People write the definition and bump `revision`; the engine writes its own columns, relatively."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -39,13 +40,26 @@ def take_due(tx: Tx, now: datetime, limit: int, *, after: datetime | None = None
     return [r.due_job_of(row) for row in tx.rows(statement)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Advance:
+    """How a job that was due moves on."""
+
+    job_id: str
+    next_run_at: datetime | None
+    queued: int
+    """How many of its runs this adds to those counted by `max_runs`."""
+    retry: int
+    retry_of: datetime | None
+    rev: int
+
+
 _ADVANCE = Bulk(
     sa.update(t.job)
-    .where(t.job.c.id == sa.bindparam("b_id"))
+    .where(t.job.c.id == sa.bindparam("b_job_id"))
     .values(
         # A job that this very firing set to rest, or that was to go after its run, has no next instant.
         next_run_at=sa.case(
-            (sa.and_(t.job.c.enabled, t.job.c.removed_at.is_(None)), sa.bindparam("b_next", type_=t.Instant)),
+            (sa.and_(t.job.c.enabled, t.job.c.removed_at.is_(None)), sa.bindparam("b_next_run_at", type_=t.Instant)),
             else_=sa.null(),
         ),
         runs_queued=t.job.c.runs_queued + sa.bindparam("b_queued", type_=sa.BigInteger),
@@ -57,8 +71,8 @@ _ADVANCE = Bulk(
 )
 
 
-def advance(tx: Tx, moved: Sequence[Mapping[str, Any]]) -> None:
-    """Write the next due instant of jobs just taken. Keys: b_id, b_next, b_queued, b_rev, b_retry, b_retry_of."""
+def advance(tx: Tx, moved: Sequence[Advance]) -> None:
+    """Write the next due instant of jobs just taken."""
     _ADVANCE.run(tx, moved)
 
 
@@ -147,17 +161,80 @@ def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:
     return get(tx, job.id) if changed else None
 
 
-def engine_write(tx: Tx, job_id: str, values: Mapping[str, Any]) -> None:
+def _write(tx: Tx, job_id: str, **values: object) -> None:
     """Write the engine's own columns."""
     tx.ring("jobs")
-    tx.run(sa.update(t.job).where(t.job.c.id == job_id).values(dict(values)))
+    tx.run(sa.update(t.job).where(t.job.c.id == job_id).values(values))
+
+
+def plan(
+    tx: Tx, job_id: str, at: datetime | None, *, rev: int, retry: int = 0, retry_of: datetime | None = None
+) -> None:
+    """Let a job run next at an instant; with `retry`, as a further try at an earlier one."""
+    _write(tx, job_id, next_run_at=at, retry=retry, retry_of=retry_of, rev=rev)
+
+
+def disable(tx: Tx, job_id: str, *, by: Literal["engine", "done"], reason: str, rev: int) -> None:
+    """Disable a job ourselves: it has no time left (`done`), or something is wrong with it."""
+    off: dict[str, object] = {"enabled": False, "disabled_until": None, "next_run_at": None, "retry": 0}
+    _write(tx, job_id, **off, retry_of=None, disabled_by=by, disabled_reason=reason, rev=rev)
+
+
+def wake(tx: Tx, job_id: str, at: datetime, *, rev: int) -> None:
+    """Enable a job whose pause is over."""
+    on = dict.fromkeys(("disabled_by", "disabled_reason", "disabled_until"))
+    _write(tx, job_id, **on, enabled=True, next_run_at=at, rev=rev)
+
+
+def touch(tx: Tx, job_id: str, rev: int) -> None:
+    """Let a job change visibly with its runs."""
+    _write(tx, job_id, rev=rev)
+
+
+def note_run(tx: Tx, job_id: str, *, run_id: str | None, at: datetime, rev: int) -> None:
+    """Name a job's last run; how the one before ended still counts."""
+    _write(tx, job_id, last_run_id=run_id, last_run_at=at, rev=rev)
+
+
+def note_failure(
+    tx: Tx, job_id: str, *, run_id: str | None, at: datetime, ms: int, error: str, failures: int, rev: int
+) -> None:
+    """Note that a job's run failed, as the last of so many in a row."""
+    ended = {"last_run_id": run_id, "last_run_at": at, "last_duration_ms": ms}
+    _write(tx, job_id, **ended, last_status="error", last_error=error, consecutive_failures=failures, rev=rev)
+
+
+def note_schedule_error(
+    tx: Tx, job_id: str, *, run_id: str, error: str, errors: int, again_at: datetime, rev: int
+) -> None:
+    """Note that a job's next instant could not be computed, so many times by now; it is looked at again later."""
+    ended = {"last_run_id": run_id, "last_run_at": tx.now(), "last_status": "error", "last_error": error}
+    _write(tx, job_id, **ended, schedule_errors=errors, next_run_at=again_at, rev=rev)
+
+
+def keep_note(tx: Tx, job_id: str, note: str) -> None:
+    """Keep what a quiet job found, for its next run."""
+    _write(tx, job_id, last_note=note, last_note_at=tx.now())
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoodEnd:
+    """A run of a job that ended well."""
+
+    job_id: str
+    run_id: str | None
+    at: datetime
+    ms: int
+    rev: int
+    revision: int | None
+    """Of the definition that ran."""
 
 
 _FINISH_OK = Bulk(
     sa.update(t.job)
-    .where(t.job.c.id == sa.bindparam("b_id"))
+    .where(t.job.c.id == sa.bindparam("b_job_id"))
     .values(
-        last_run_id=sa.bindparam("b_run"),
+        last_run_id=sa.bindparam("b_run_id"),
         last_run_at=sa.bindparam("b_at", type_=t.Instant),
         last_status="ok",
         last_error=sa.null(),
@@ -170,14 +247,23 @@ _FINISH_OK = Bulk(
 )
 
 
-def finish_ok(tx: Tx, finished: Sequence[Mapping[str, Any]]) -> None:
-    """Note good ends of runs in bulk. Keys: b_id, b_run, b_at, b_ms, b_rev, b_revision."""
+def finish_ok(tx: Tx, finished: Sequence[GoodEnd]) -> None:
+    """Note good ends of runs."""
     _FINISH_OK.run(tx, finished)
+
+
+def remove(tx: Tx, job: Job, *, rev: int, undo: Mapping[str, object] | None) -> Job:
+    """Remove a locked job for a person."""
+    gone = dict.fromkeys(("next_run_at", "disabled_until", "retry_of"))
+    removed = change(tx, job, {**gone, "removed_at": tx.now(), "retry": 0, "rev": rev, "undo": undo})
+    assert removed is not None, "the job is locked"
+    return removed
 
 
 def retire(tx: Tx, job_ids: Collection[str], *, reason: str) -> None:
     """Set jobs to rest that have no instant left, unless they are at rest already."""
     if job_ids:
+        tx.ring("jobs")
         tx.run(
             sa.update(t.job)
             .where(t.job.c.id.in_(list(job_ids)), t.job.c.enabled, t.job.c.removed_at.is_(None))
@@ -190,6 +276,7 @@ def remove_after_run(tx: Tx, job_ids: Collection[str]) -> list[str]:
     if not job_ids:
         return []
     now = tx.now()
+    tx.ring("jobs")
     rows = tx.rows(
         sa.update(t.job)
         .where(t.job.c.id.in_(list(job_ids)), t.job.c.delete_after_run, t.job.c.removed_at.is_(None))

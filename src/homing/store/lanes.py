@@ -45,7 +45,8 @@ def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
 def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
     """Name the shared lane of each user (user id to agent id), made if missing. Ask before locking any session."""
     wanted = [
-        {"key": unified_key(user_id), "user_id": user_id, "agent_id": agents[user_id]} for user_id in sorted(agents)
+        sessions.NewSession(key=unified_key(user_id), user_id=user_id, agent_id=agents[user_id])
+        for user_id in sorted(agents)
     ]
     ids = sessions.make_missing(tx, wanted)
     return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}

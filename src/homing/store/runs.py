@@ -12,7 +12,7 @@ from homing.model.runs import ACTIVE, Run, RunState, Trigger
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
-from homing.store.bulk import Bulk
+from homing.store.bulk import Bulk, names_of
 from homing.store.fetch import Fetch
 
 
@@ -41,32 +41,7 @@ class NewRun:
 
 _ADD = Bulk(
     sqlite.insert(t.run)
-    .values(
-        {
-            name: sa.bindparam(name)
-            for name in (
-                "id",
-                "job_id",
-                "session_id",
-                "lane_id",
-                "user_id",
-                "trigger",
-                "scheduled_for",
-                "state",
-                "reason",
-                "revision",
-                "rev",
-                "attempt",
-                "queued_at",
-                "finished_at",
-                "lateness_ms",
-                "missed_count",
-                "missed_until",
-                "next_run_at",
-                "error",
-            )
-        }
-    )
+    .values({name: sa.bindparam(name) for name in names_of(NewRun, "queued_at", "finished_at")})
     .on_conflict_do_nothing()
 )
 
@@ -76,30 +51,7 @@ def add_runs(tx: Tx, runs: Sequence[NewRun]) -> set[str]:
     if not runs:
         return set()
     now = tx.now()
-    rows = [
-        {
-            "id": n.id,
-            "job_id": n.job_id,
-            "session_id": n.session_id,
-            "lane_id": n.lane_id,
-            "user_id": n.user_id,
-            "trigger": n.trigger,
-            "scheduled_for": n.scheduled_for,
-            "state": n.state,
-            "reason": n.reason,
-            "revision": n.revision,
-            "rev": n.rev,
-            "attempt": n.attempt,
-            "queued_at": now,
-            "finished_at": None if n.state in ACTIVE else now,
-            "lateness_ms": n.lateness_ms,
-            "missed_count": n.missed_count,
-            "missed_until": n.missed_until,
-            "next_run_at": n.next_run_at,
-            "error": n.error,
-        }
-        for n in runs
-    ]
+    rows = [{**vars(n), "queued_at": now, "finished_at": None if n.state in ACTIVE else now} for n in runs]
     if tx.postgres:
         return {run_id for (run_id,) in tx.rows(insert_new(tx, t.run).returning(t.run.c.id), rows)}
     # SQLite returns nothing from many inserts at once; but it has one writer, so what is new has a number above these.
@@ -190,28 +142,35 @@ def set_next(tx: Tx, run_id: str, next_run_at: datetime | None) -> None:
     tx.run(sa.update(t.run).where(t.run.c.id == run_id).values(next_run_at=next_run_at))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OpenedRun:
+    """A run whose turn begins, with the prompt as used."""
+
+    run_id: str
+    turn_id: str
+    opening_seq: int
+    rev: int
+    prompt_id: str | None
+    prompt_version: int | None
+    prompt_sha256: str | None
+    prompt: str | None
+    variables: Mapping[str, object]
+
+
 _OPEN = Bulk(
     sa.update(t.run)
-    .where(t.run.c.id == sa.bindparam("b_id"), t.run.c.state == "queued")
+    .where(t.run.c.id == sa.bindparam("b_run_id"), t.run.c.state == "queued")
     .values(
         state="running",
         started_at=sa.bindparam("b_now"),
-        turn_id=sa.bindparam("b_turn"),
-        opening_seq=sa.bindparam("b_seq"),
-        rev=sa.bindparam("b_rev"),
-        prompt_id=sa.bindparam("b_prompt_id"),
-        prompt_version=sa.bindparam("b_prompt_version"),
-        prompt_sha256=sa.bindparam("b_prompt_sha256"),
-        prompt=sa.bindparam("b_prompt"),
-        variables=sa.bindparam("b_variables", type_=t.Json),
+        **{name: sa.bindparam(f"b_{name}", type_=t.run.c[name].type) for name in names_of(OpenedRun)[1:]},
     )
 )
 
 
-def open_runs(tx: Tx, opened: Sequence[Mapping[str, Any]]) -> None:
-    """Mark queued runs as running, with the prompt as used. Keys: b_id, b_turn, b_seq, b_rev, b_prompt…"""
-    now = tx.now()
-    _OPEN.run(tx, [{**one, "b_now": now} for one in opened])
+def open_runs(tx: Tx, opened: Sequence[OpenedRun]) -> None:
+    """Mark queued runs as running."""
+    _OPEN.run(tx, opened, now=tx.now())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,17 +190,10 @@ class Finished:
 
 _FINISH = Bulk(
     sa.update(t.run)
-    .where(t.run.c.id == sa.bindparam("b_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
+    .where(t.run.c.id == sa.bindparam("b_run_id"), sa.or_(t.run.c.state == "queued", t.run.c.state == "running"))
     .values(
-        state=sa.bindparam("b_state"),
-        reason=sa.bindparam("b_reason"),
-        rev=sa.bindparam("b_rev"),
         finished_at=sa.bindparam("b_now"),
-        summary=sa.bindparam("b_summary"),
-        error=sa.bindparam("b_error"),
-        closing_seq=sa.bindparam("b_seq"),
-        input_tokens=sa.bindparam("b_in"),
-        output_tokens=sa.bindparam("b_out"),
+        **{name: sa.bindparam(f"b_{name}") for name in names_of(Finished)[1:]},
         # A run says how many were missed before it; withdrawn it stands for itself alone, and those have their own row.
         missed_count=sa.case((sa.literal("skipped") == sa.bindparam("b_state"), sa.null()), else_=t.run.c.missed_count),
     )
@@ -250,25 +202,7 @@ _FINISH = Bulk(
 
 def finish_runs(tx: Tx, finished: Sequence[Finished]) -> None:
     """Write how active runs ended."""
-    now = tx.now()
-    _FINISH.run(
-        tx,
-        [
-            {
-                "b_id": f.run_id,
-                "b_state": f.state,
-                "b_reason": f.reason,
-                "b_rev": f.rev,
-                "b_summary": f.summary,
-                "b_error": f.error,
-                "b_seq": f.closing_seq,
-                "b_in": f.input_tokens,
-                "b_out": f.output_tokens,
-                "b_now": now,
-            }
-            for f in finished
-        ],
-    )
+    _FINISH.run(tx, finished, now=tx.now())
 
 
 def get(tx: Tx, run_id: str) -> Run | None:
@@ -311,33 +245,19 @@ class RunSpec:
     system: bool
 
 
+_OF_RUN = ("job_id", "session_id", "trigger", "scheduled_for", "queued_at", "missed_count", "revision")
+_NAMED: Mapping[str, sa.ColumnElement[Any]] = {
+    "run_id": t.run.c.id,
+    "job_name": t.job.c.name,
+    "system": (t.job.c.kind == "system").label("system"),
+}
 _TASKS = Fetch(
     lambda spelling: (
         sa.select(
-            t.run.c.id,
-            t.run.c.job_id,
-            t.run.c.session_id,
-            t.run.c.trigger,
-            t.run.c.scheduled_for,
-            t.run.c.queued_at,
-            t.run.c.missed_count,
-            t.run.c.revision,
-            t.job.c.tz,
-            t.job.c.name,
-            t.job.c.message,
-            t.job.c.context,
-            t.job.c.model,
-            t.job.c.thinking,
-            t.job.c.timeout_seconds,
-            t.job.c.quiet,
-            t.job.c.may_schedule,
-            t.job.c.last_status,
-            t.job.c.last_run_at,
-            t.job.c.last_error,
-            t.job.c.last_note,
-            t.job.c.last_note_at,
-            t.job.c.isolated,
-            (t.job.c.kind == "system").label("system"),
+            *(
+                _NAMED[name] if name in _NAMED else (t.run if name in _OF_RUN else t.job).c[name]
+                for name in names_of(RunSpec)
+            )
         )
         .join(t.job, t.job.c.id == t.run.c.job_id)
         .where(spelling.among(t.run.c.id))

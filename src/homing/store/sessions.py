@@ -12,7 +12,7 @@ from homing.model.messages import NewMessage
 from homing.model.sessions import SCREENS, Session, channel_of, unified_key
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
-from homing.store.bulk import insert_rows
+from homing.store.bulk import insert_rows, names_of
 from homing.store.fetch import Fetch, Spelling
 from homing.store.rows import session_columns, session_of
 
@@ -76,25 +76,7 @@ _SPEAK = Fetch(
 )
 
 
-_SAY = insert_rows(
-    t.message,
-    "session_id",
-    "lane_id",
-    "seq",
-    "rev",
-    "role",
-    "kind",
-    "text",
-    "turn_id",
-    "inbound_id",
-    "job_id",
-    "run_id",
-    "model",
-    "meta",
-    "cards",
-    "folded",
-    "created_at",
-)
+_SAY = insert_rows(t.message, *names_of(NewMessage, "seq", "rev", "created_at"))
 
 
 def touch(tx: Tx, session_id: int) -> int:
@@ -117,33 +99,11 @@ def append_messages(
     revisions = bump_rev(tx, counts)
     given = {session_id: m.first_seq for session_id, m in revisions.items()}
     seqs: list[int] = []
-    rows: list[dict[str, object]] = []
-    now = tx.now()
     for m in messages:
-        seq = given[m.session_id]
-        given[m.session_id] = seq + 1
-        seqs.append(seq)
-        rows.append(
-            {
-                "session_id": m.session_id,
-                "lane_id": m.lane_id,
-                "seq": seq,
-                "rev": revisions[m.session_id].rev,
-                "role": m.role,
-                "kind": m.kind,
-                "text": m.text,
-                "turn_id": m.turn_id,
-                "inbound_id": m.inbound_id,
-                "job_id": m.job_id,
-                "run_id": m.run_id,
-                "model": m.model,
-                "meta": dict(m.meta) or None,
-                "cards": list(m.cards) or None,
-                "folded": m.folded,
-                "created_at": now,
-            }
-        )
-    _SAY.run(tx, rows)
+        seqs.append(given[m.session_id])
+        given[m.session_id] += 1
+    rows = [{**vars(m), "seq": seq, "rev": revisions[m.session_id].rev} for m, seq in zip(messages, seqs, strict=True)]
+    _SAY.run(tx, rows, created_at=tx.now())
     return seqs, revisions
 
 
@@ -193,23 +153,8 @@ def add(
     addresses: Collection[str] | None = None,
 ) -> Session | None:
     """Make a session with its own address; None when the user has one of that key already."""
-    now = tx.now()
-    values = {
-        "key": key,
-        "user_id": user_id,
-        "agent_id": agent_id,
-        "title": title,
-        "timezone": timezone,
-        "parent_id": parent_id,
-        "created_at": now,
-        "updated_at": now,
-        "seq": 0,
-        "rev": 1,
-        "revision": 1,
-        "summary_until": 0,
-    }
-    statement = insert_new(tx, t.session).values(values).returning(*session_columns)
-    rows = tx.rows(statement)
+    new = NewSession(key=key, user_id=user_id, agent_id=agent_id, title=title, timezone=timezone, parent_id=parent_id)
+    rows = tx.rows(insert_new(tx, t.session).values(_row(new, tx.now())).returning(*session_columns))
     if not rows:
         return None
     session = session_of(rows[0])
@@ -220,21 +165,33 @@ def add(
     return session
 
 
-def make_missing(tx: Tx, wanted: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], int]:
+@dataclass(frozen=True, kw_only=True)
+class NewSession:
+    """A session about to be made."""
+
+    key: str
+    user_id: str
+    agent_id: str
+    title: str | None = None
+    timezone: str | None = None
+    parent_id: int | None = None
+
+
+def make_missing(tx: Tx, wanted: Sequence[NewSession]) -> dict[tuple[str, str], int]:
     """Make those sessions that their user does not have yet, without an address; return the id of each user and key."""
-    keys = [str(values["key"]) for values in wanted]
+    keys = [new.key for new in wanted]
     known = _ids_of(tx, keys)
-    now = tx.now()
-    rows = [
-        {**values, "created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1, "summary_until": 0}
-        for values in wanted
-        if (values["user_id"], values["key"]) not in known
-    ]
+    rows = [_row(new, tx.now()) for new in wanted if (new.user_id, new.key) not in known]
     if rows:
         tx.rows(insert_new(tx, t.session).returning(t.session.c.id), rows)
         # Read again: of those refused, somebody else made them meanwhile.
         known = _ids_of(tx, keys)
     return known
+
+
+def _row(new: NewSession, now: datetime) -> dict[str, object]:
+    begun = {"created_at": now, "updated_at": now, "seq": 0, "rev": 1, "revision": 1, "summary_until": 0}
+    return {**vars(new), **begun}
 
 
 def _ids_of(tx: Tx, keys: Collection[str]) -> dict[tuple[str, str], int]:

@@ -16,7 +16,7 @@ from homing.model.messages import Message
 from homing.model.turns import Outcome, Turn
 from homing.store import tables as t
 from homing.store.base import Tx
-from homing.store.bulk import Bulk, insert_rows
+from homing.store.bulk import Bulk, insert_rows, names_of
 from homing.store.fetch import Fetch, Spelling
 from homing.store.lanes import Head
 from homing.store.rows import message_of, messages, noun_of, policy_json, turn_columns, turn_of
@@ -25,14 +25,14 @@ _OPEN = insert_rows(t.turn, *(column.name for column in turn_columns))
 _TAKE = Bulk(
     sa.update(t.inbound)
     .where(t.inbound.c.n == sa.bindparam("b_n"), t.inbound.c.state == "waiting")
-    .values(state="taken", turn_id=sa.bindparam("b_turn"))
+    .values(state="taken", turn_id=sa.bindparam("b_turn_id"))
 )
 
 
 def open_turns(tx: Tx, opening: Sequence[tuple[Turn, Head]]) -> None:
     """Open turns on heads just taken. The index refuses a second one in a lane."""
     _OPEN.run(tx, [{**vars(turn), "policy": policy_json(turn.policy)} for turn, _ in opening])
-    taken = [{"b_n": inbound.n, "b_turn": turn.id} for turn, head in opening for inbound in (head.inbound, *head.notes)]
+    taken = [{"n": inbound.n, "turn_id": turn.id} for turn, head in opening for inbound in (head.inbound, *head.notes)]
     if _TAKE.run(tx, taken) not in (-1, len(taken)):
         raise Lost("an inbound was taken by somebody else")
 
@@ -133,43 +133,20 @@ class Closed:
 
 _CLOSE = Bulk(
     sa.update(t.turn)
-    .where(t.turn.c.id == sa.bindparam("b_id"), t.turn.c.state == "running")
+    .where(t.turn.c.id == sa.bindparam("b_turn_id"), t.turn.c.state == "running")
     .values(
         state="closed",
         worker_id=sa.null(),
         claimed_until=sa.null(),
         closed_at=sa.bindparam("b_now"),
-        outcome=sa.bindparam("b_outcome"),
-        reason=sa.bindparam("b_reason"),
-        error=sa.bindparam("b_error"),
-        history=sa.bindparam("b_history"),
-        closing_seq=sa.bindparam("b_seq"),
-        input_tokens=sa.bindparam("b_in"),
-        output_tokens=sa.bindparam("b_out"),
+        **{name: sa.bindparam(f"b_{name}") for name in names_of(Closed)[1:]},
     )
 )
 
 
 def close_turns(tx: Tx, closed: Sequence[Closed]) -> None:
     """Close turns that are held; the lane is free with the commit."""
-    now = tx.now()
-    _CLOSE.run(
-        tx,
-        [
-            {
-                "b_id": c.turn_id,
-                "b_outcome": c.outcome,
-                "b_reason": c.reason,
-                "b_error": c.error,
-                "b_history": c.history,
-                "b_seq": c.closing_seq,
-                "b_in": c.input_tokens,
-                "b_out": c.output_tokens,
-                "b_now": now,
-            }
-            for c in closed
-        ],
-    )
+    _CLOSE.run(tx, closed, now=tx.now())
     tx.ring("lanes")
 
 

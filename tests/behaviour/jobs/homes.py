@@ -22,7 +22,7 @@ from homing.testing.scripted import wire_messages
 from support import asking
 from support.ledger import CHAT
 from support.rooms import Room
-from support.worlds import World
+from support.worlds import World, write_job
 
 TOOLS = ("schedule_task", "remember", "recall", "forget")
 
@@ -93,7 +93,7 @@ class Home(Room):
 
     def change(self, job_id: str, **values: Any) -> None:
         """Write into a job's row what no door would."""
-        self.ledger.write(lambda tx: jobs.engine_write(tx, job_id, values))
+        self.ledger.write(lambda tx: write_job(tx, job_id, values))
 
     def runs(self, job_id: str) -> list[Run]:
         """Read a job's runs in the order of their writing."""

@@ -27,9 +27,9 @@ from homing.operations.shapes.job_asks import (
 )
 from homing.operations.shapes.run_asks import ListRuns
 from homing.operations.undo import undo_job
-from homing.store import job_lists, jobs
+from homing.store import job_lists
 from support.asking import PERSON_TURN, RUN_TURN, add, agent, field_codes, refused
-from support.worlds import STRANGER, World
+from support.worlds import STRANGER, World, write_job
 
 
 def at(text: str | None) -> datetime:
@@ -291,7 +291,7 @@ def test_a_status_is_the_same_in_the_job_in_filters_and_in_counts(world: World) 
     for state in states:
         job = add(world)
         if state:
-            world.write(lambda tx, job=job, state=state: jobs.engine_write(tx, job.id, state))
+            world.write(lambda tx, job=job, state=state: write_job(tx, job.id, state))
     shown = world.ask(list_jobs, ListJobs()).items
     counted = world.write(lambda tx: job_lists.count_by_status(tx, "default"))
     assert counted == {"active": 2, "paused": 1, "attention": 2, "done": 1}

@@ -23,7 +23,7 @@ from homing.store import Tx, jobs, runs
 from homing.store import tables as t
 from homing.store.runs import NewRun
 from support.asking import RUN_TURN, add, agent, refused
-from support.worlds import STRANGER, World, stop_scheduler
+from support.worlds import STRANGER, World, stop_scheduler, write_job
 
 
 def run_now(world: World, job_id: str, **given: Any):
@@ -208,7 +208,7 @@ def test_why_at_an_instant_without_a_run_says_why_there_is_none(world: World) ->
     job = add(world, when="every day at 9")
     assert "It did not exist then: it was added on" in why(world, job.id, "2001-01-01T09:00").answer
     assert "That time is still to come." in why(world, job.id, job.next[2]).answer
-    world.write(lambda tx: jobs.engine_write(tx, job.id, {"created_at": tx.now() - timedelta(days=9)}))
+    world.write(lambda tx: write_job(tx, job.id, {"created_at": tx.now() - timedelta(days=9)}))
     odd = (world.now() - timedelta(days=1)).replace(hour=13, minute=17)
     assert "It was not due then" in why(world, job.id, odd.isoformat()).answer
 
@@ -220,7 +220,7 @@ def test_why_of_a_paused_and_of_a_skipped_job(world: World) -> None:
     world.ask(disable_job, DisableJob(job_id=job.id, reason="holidays"))
     assert why(world, job.id).answer.startswith("It is paused: holidays.")
     world.ask(update_job, UpdateJob(job_id=job.id, enabled=True))
-    world.write(lambda tx: jobs.engine_write(tx, job.id, {"next_run_at": tx.now() - timedelta(minutes=5)}))
+    world.write(lambda tx: write_job(tx, job.id, {"next_run_at": tx.now() - timedelta(minutes=5)}))
     assert "That time has just come." in why(world, job.id).answer
     world.write(stop_scheduler)
     assert "no scheduler is at work: start one with `homing up`." in why(world, job.id).answer

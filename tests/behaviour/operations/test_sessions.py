@@ -30,7 +30,7 @@ from homing.operations.webhooks import add_webhook, remove_webhook
 from homing.store import jobs
 from homing.store import tables as t
 from support.asking import add, field_codes, refused, session
-from support.worlds import STRANGER, World
+from support.worlds import STRANGER, World, write_job
 
 
 def test_a_session_has_every_field_of_the_contract_in_its_order(world: World) -> None:
@@ -201,7 +201,7 @@ def test_with_the_word_jobs_go_first_then_the_session_and_the_key_begins_anew(wo
 
 def test_system_jobs_and_removed_ones_do_not_block(world: World) -> None:
     job = add(world)
-    world.write(lambda tx: jobs.engine_write(tx, job.id, {"kind": "system"}))
+    world.write(lambda tx: write_job(tx, job.id, {"kind": "system"}))
     assert delete(world)["deleted"] is True
 
 

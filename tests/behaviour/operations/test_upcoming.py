@@ -8,9 +8,8 @@ from homing.operations.job_changes import disable_job, skip_job
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import DisableJob, ListUpcoming, PreviewSchedule, SkipJob
 from homing.operations.upcoming import list_upcoming, preview_schedule, tell_upcoming
-from homing.store import jobs
 from support.asking import add, field_codes, refused
-from support.worlds import STRANGER, World
+from support.worlds import STRANGER, World, write_job
 
 
 def upcoming(world: World, **given: Any) -> list[tuple[str, str, int]]:
@@ -50,7 +49,7 @@ def test_disabled_and_skipped_times_are_not_to_come(world: World) -> None:
 def test_a_further_try_at_a_one_shot_is_told_in_its_own_window_only(world: World) -> None:
     job = add(world, name="again", when="in 2 hours")
     retry = {"retry": 1, "retry_of": datetime.fromisoformat(job.next[0])}
-    world.write(lambda tx: jobs.engine_write(tx, job.id, retry))
+    world.write(lambda tx: write_job(tx, job.id, retry))
     assert [at for _, at, _ in upcoming(world)] == job.next
     assert upcoming(world, **{"from": "in 3 hours"}) == []
 

@@ -15,6 +15,7 @@ from homing.store import Tx, jobs
 from homing.testing import Reply, StubModelServer, tool_call
 from support.crews import Crew
 from support.ledger import CHAT, Ledger
+from support.worlds import write_job
 
 ADD = {"action": "add", "when": "every day at 9", "message": "look for fruit", "name": "fruit watch"}
 
@@ -31,7 +32,7 @@ def make_due(ledger: Ledger, crew: Crew) -> Job:
 
     def work(tx: Tx) -> Job:
         [job] = jobs.bound_to(tx, session.id)
-        jobs.engine_write(tx, job.id, {"next_run_at": tx.now()})
+        write_job(tx, job.id, {"next_run_at": tx.now()})
         return job
 
     job = ledger.write(work)
