@@ -17,7 +17,8 @@ from homing.engine.closing_turn import ClosingRequest
 from homing.engine.opening import Opened, open_lanes
 from homing.engine.turn_result import TurnResult
 from homing.model.clock import Clock, SystemClock
-from homing.model.jobs import DueJob, Job
+from homing.model.job_fields import DEFAULTS
+from homing.model.jobs import Job, due_at
 from homing.model.messages import NewMessage
 from homing.model.people import Caller
 from homing.model.sessions import Session
@@ -49,24 +50,12 @@ def add_session(tx: Tx, key: str = "web:a", **values: Any) -> Session:
 def add_job(tx: Tx, session: Session, name: str = "fruit", **values: Any) -> Job:
     """Add a job that is due now and every minute, unless told otherwise."""
     now = tx.now()
-    plain = {
+    plain = DEFAULTS | {
         "id": f"job_{name}", "session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id,
         "kind": "user", "name": name, "schedule_kind": "every", "every_ms": 60_000, "anchor": now, "tz": "UTC",
-        "payload_kind": "agent_turn", "message": f"do {name}", "timeout_seconds": 300.0, "context": "session",
-        "write_back": "full", "wake": "now", "catch_up": "latest", "catch_up_window_seconds": 86400,
-        "origin_door": "api", "next_run_at": now,
+        "message": f"do {name}", "origin_door": "api", "next_run_at": now,
     }  # fmt: skip
     return jobs.insert(tx, plain | values)
-
-
-def due_job(job: Job) -> DueJob:
-    """See a job as the tick would."""
-    return DueJob(
-        id=job.id, name=job.name, session_id=job.session_id, user_id=job.user_id, agent_id=job.agent_id,
-        sender_id=job.sender_id, payload_kind=job.payload.kind, message=job.payload.message, isolated=job.isolated,
-        wake=job.wake, kind=job.kind, revision=job.revision, schedule_errors=0,
-        next_run_at=job.next_run_at or job.created_at, timing=job.timing,
-    )  # fmt: skip
 
 
 def run_now(tx: Tx, job_id: str, *, unified: bool = False, shift: timedelta = timedelta()) -> str | None:
@@ -74,7 +63,8 @@ def run_now(tx: Tx, job_id: str, *, unified: bool = False, shift: timedelta = ti
     jobs.lock(tx, [job_id])
     job = jobs.get(tx, job_id)
     assert job is not None
-    firing = Firing(job=due_job(job), trigger="manual", scheduled_for=tx.now() + shift, next_run_at=job.next_run_at)
+    due = due_at(job, job.next_run_at or job.created_at)
+    firing = Firing(job=due, trigger="manual", scheduled_for=tx.now() + shift, next_run_at=job.next_run_at)
     return next(iter(fire(tx, [firing], unified=unified).run_ids), None)
 
 

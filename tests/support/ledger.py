@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from homing.model.jobs import DueJob, Timing
+from homing.model.jobs import DueJob, Timing, due_at
 from homing.model.messages import Message
 from homing.model.people import OWNER, Source
 from homing.model.runs import Run
@@ -221,9 +222,4 @@ class Ledger:
 
 
 def _due(job: Any) -> DueJob:
-    return DueJob(
-        id=job.id, name=job.name, session_id=job.session_id, user_id=job.user_id, agent_id=job.agent_id,
-        sender_id=job.sender_id, payload_kind=job.payload.kind, message=job.payload.message, isolated=job.isolated,
-        wake=job.wake, kind=job.kind, revision=job.revision, schedule_errors=0, next_run_at=job.next_run_at,
-        timing=Timing(schedule=At(at=job.next_run_at, tz="UTC")),
-    )  # fmt: skip
+    return replace(due_at(job, job.next_run_at), timing=Timing(schedule=At(at=job.next_run_at, tz="UTC")))

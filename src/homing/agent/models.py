@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from homing.agent.choice import OFFLINE, Choice, choose
 from homing.agent.journal import Ask
 from homing.model.errors import Invalid, ModelFailed
+from homing.model.job_fields import THINKING_LEVELS
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -21,16 +22,7 @@ __all__ = ["OFFLINE", "Choice", "Models", "choose", "read_thinking"]
 
 # A model may think for minutes before it says a word; the turn's own ceiling ends what takes longer.
 _SECONDS = {"connect": 10, "read": 300, "write": 60, "pool": 10}
-THINKING: "Mapping[str, ThinkingLevel]" = {
-    "off": False,
-    "on": True,
-    "minimal": "minimal",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "max",
-}
+THINKING = cast("Mapping[str, ThinkingLevel]", {level: level for level in THINKING_LEVELS} | {"off": False, "on": True})
 
 
 @dataclass(kw_only=True)

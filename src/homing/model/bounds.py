@@ -1,6 +1,7 @@
 """How big a request may be, at every door. Counted before anything else is done with what came in.
 
-Sizes in bytes are each door's own; these are the bounds of structure, which decide what reading costs.
+Sizes in bytes are each door's own; these are the bounds of texts, and those of structure, which decide what reading
+costs.
 """
 
 import json
@@ -11,6 +12,10 @@ from typing import Any, NoReturn, cast
 
 from homing.model.errors import Malformed
 
+MAX_SHORT = 256
+MAX_LONG = 4096
+MAX_MESSAGE = 16_384
+MAX_NAME = 128
 MAX_MEMBERS = 200
 MAX_ENTRIES = 1000
 MAX_DEPTH = 32

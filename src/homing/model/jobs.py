@@ -1,10 +1,11 @@
 """A schedule and a payload, bound to a session; and the pure decision of what a due instant becomes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
+from homing.model.job_fields import JobFields, Payload, PayloadKind, TimingFields
 from homing.model.runs import Trigger
 from homing.model.schedules import At, Schedule, count_between, next_after, previous_before
 
@@ -12,14 +13,8 @@ ON_TIME = timedelta(seconds=60)
 RETRY_MINUTES = (1, 5, 15)
 MAX_FAILURES = 10
 MAX_SCHEDULE_ERRORS = 3
-DEFAULT_TIMEOUT_SECONDS = 300.0
-DEFAULT_WINDOW_SECONDS = 86400
 UNDO_FOR = timedelta(days=30)
 
-# How hard a model may be told to think.
-THINKING_LEVELS = ("off", "on", "minimal", "low", "medium", "high", "xhigh", "max")
-
-PayloadKind = Literal["agent_turn", "reminder", "system_event"]
 JobKind = Literal["user", "system", "legacy"]
 Status = Literal["active", "paused", "attention", "done"]
 
@@ -28,30 +23,18 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Payload:
-    """What a job does when it comes due."""
-
-    kind: PayloadKind
-    message: str
-    model: str | None = None
-    thinking: str | None = None
-    timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS
-    context: Literal["session", "since_last", "none"] = "session"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
+class Timing(TimingFields):
     """All that decides when a job is due."""
 
     schedule: Schedule
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    max_runs: int | None = None
     runs_queued: int = 0
-    catch_up: Literal["latest", "skip"] = "latest"
-    catch_up_window_seconds: int = DEFAULT_WINDOW_SECONDS
     retry: int = 0
     retry_of: datetime | None = None
+
+    @property
+    def instants(self) -> tuple[object, ...]:
+        """All that decides which instants there are; two that are alike here fire at the same times."""
+        return (self.schedule, self.starts_at, self.ends_at, self.max_runs)
 
     def next_due(self, after: datetime) -> datetime | None:
         """Find the next instant inside the job's bounds, strictly after the one given."""
@@ -67,7 +50,7 @@ class Timing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(JobFields):
     """A schedule and a payload, bound to a session."""
 
     n: int
@@ -76,26 +59,14 @@ class Job:
     session_key: str
     user_id: str
     agent_id: str
-    sender_id: str | None
     kind: JobKind
-    name: str
-    description: str | None
     timing: Timing
     payload: Payload
-    isolated: bool
-    write_back: Literal["full", "summary", "none"]
-    continues: bool
-    wake: Literal["now", "next_heartbeat"]
-    quiet: bool
-    delete_after_run: bool
-    may_schedule: bool
-    dedupe_key: str | None
     origin_door: str
     origin_turn_id: str | None
     legacy: Mapping[str, object] | None
     revision: int
     undo: Mapping[str, object] | None
-    enabled: bool
     disabled_by: Literal["person", "engine", "done"] | None
     disabled_reason: str | None
     disabled_until: datetime | None
@@ -146,6 +117,15 @@ class DueJob:
     schedule_errors: int
     next_run_at: datetime
     timing: Timing
+
+
+_COPIED = {one.name for one in fields(DueJob)} & {one.name for one in fields(Job)}
+
+
+def due_at(job: Job, instant: datetime) -> DueJob:
+    """See a job as the tick would if it were due at an instant."""
+    copied: dict[str, Any] = {name: getattr(job, name) for name in _COPIED} | {"next_run_at": instant}
+    return DueJob(**copied, payload_kind=job.payload.kind, message=job.payload.message, schedule_errors=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

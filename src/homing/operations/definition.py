@@ -6,41 +6,27 @@ from datetime import datetime
 from typing import Any
 
 from homing.model.errors import Invalid
-from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, THINKING_LEVELS, Job, Timing
+from homing.model.job_fields import FIELDS, THINKING_LEVELS
+from homing.model.jobs import Job, Timing
 from homing.model.schedules import At, Cron, Every, Schedule, check, check_zone, read_schedule
 from homing.model.schedules.instants import every_nth
 from homing.model.schedules.times import whole_ms
 from homing.model.schedules.zones import instant_of, wall_of, zone
 from homing.operations.context import Context
 from homing.operations.instants import read_future, read_instant
-from homing.operations.shapes.job_asks import JobFields
+from homing.operations.shapes.job_asks import JobAsk
 from homing.store.rows import schedule_columns
 
 _NAME_FROM_MESSAGE = 24
-# field of the ask -> column and default
-_PLAIN: Mapping[str, tuple[str, object]] = {
-    "description": ("description", None),
-    "sender_id": ("sender_id", None),
-    "write_back": ("write_back", "full"),
-    "continue_": ("continues", True),
-    "wake": ("wake", "now"),
-    "catch_up": ("catch_up", "latest"),
-    "catch_up_window_seconds": ("catch_up_window_seconds", DEFAULT_WINDOW_SECONDS),
-    "quiet": ("quiet", False),
-    "delete_after_run": ("delete_after_run", False),
-    "dedupe_key": ("dedupe_key", None),
-    "max_runs": ("max_runs", None),
-    "may_schedule": ("may_schedule", False),
+# All but the times, the name and whether it is enabled, which need more than the value given.
+_PLAIN = [row for row in FIELDS if row.kind is not datetime and row.name not in ("name", "enabled")]
+_PAUSE = ("disabled_by", "disabled_reason", "disabled_until", "next_run_at")
+_RETRY = ("retry", "retry_of")
+STATE = frozenset({"enabled", *_PAUSE, *_RETRY})
+"""What an undo keeps and the engine writes too."""
+_INSTANTS = {"at", "anchor", "disabled_until", "next_run_at", "retry_of"} | {
+    row.column for row in FIELDS if row.kind is datetime
 }
-_PAYLOAD: Mapping[str, tuple[str, object]] = {
-    "kind": ("payload_kind", "agent_turn"),
-    "message": ("message", ""),
-    "model": ("model", None),
-    "thinking": ("thinking", None),
-    "timeout_seconds": ("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
-    "context": ("context", "session"),
-}
-_INSTANTS = frozenset({"at", "anchor", "starts_at", "ends_at", "disabled_until", "next_run_at", "retry_of"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,39 +40,12 @@ class When:
 
 
 def columns_of(job: Job) -> dict[str, Any]:
-    """Spread a job over the columns that people may change."""
-    timing, payload = job.timing, job.payload
+    """Spread a job over the columns that people may change, and those that a change of them moves."""
     return {
-        "name": job.name,
-        "description": job.description,
-        "sender_id": job.sender_id,
-        **schedule_columns(timing.schedule),
-        "starts_at": timing.starts_at,
-        "ends_at": timing.ends_at,
-        "max_runs": timing.max_runs,
-        "payload_kind": payload.kind,
-        "message": payload.message,
-        "model": payload.model,
-        "thinking": payload.thinking,
-        "timeout_seconds": payload.timeout_seconds,
-        "context": payload.context,
-        "isolated": job.isolated,
-        "write_back": job.write_back,
-        "continues": job.continues,
-        "wake": job.wake,
-        "catch_up": timing.catch_up,
-        "catch_up_window_seconds": timing.catch_up_window_seconds,
-        "quiet": job.quiet,
-        "delete_after_run": job.delete_after_run,
-        "may_schedule": job.may_schedule,
-        "dedupe_key": job.dedupe_key,
-        "enabled": job.enabled,
-        "disabled_by": job.disabled_by,
-        "disabled_reason": job.disabled_reason,
-        "disabled_until": job.disabled_until,
-        "next_run_at": job.next_run_at,
-        "retry": timing.retry,
-        "retry_of": timing.retry_of,
+        **{row.column: row.of(job) for row in FIELDS},
+        **schedule_columns(job.timing.schedule),
+        **{name: getattr(job, name) for name in _PAUSE},
+        **{name: getattr(job.timing, name) for name in _RETRY},
     }
 
 
@@ -100,35 +59,29 @@ def from_json(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {k: datetime.fromisoformat(v) if k in _INSTANTS and v is not None else v for k, v in columns.items()}
 
 
-def plain_columns(ask: JobFields, before: Job | None) -> dict[str, Any]:
+def plain_columns(ask: JobAsk, before: Job | None) -> dict[str, Any]:
     """Read all but the times: given fields count, null means the default; on an add, nothing given does too."""
-    columns: dict[str, Any] = {}
-    for name, (column, default) in _PLAIN.items():
-        if before is None or ask.gave(name):
-            value = getattr(ask, name)
-            columns[column] = default if value is None else value
-    if before is None or ask.gave("session"):
-        columns["isolated"] = ask.session == "isolated"
-    columns |= _payload_columns(ask, before)
+    columns = {
+        row.column: row.stored(getattr(part, row.name, None))
+        for row in _PLAIN
+        for part in (ask.payload if row.part == "payload" else ask,)
+        if before is None or (part is not None and part.gave(row.name))
+    }
+    _read_message(ask, columns, before)
+    _check_thinking(columns.get("thinking"))
     message = str(columns.get("message") or (before.payload.message if before else ""))
     if before is None or ask.gave("name"):
         columns["name"] = (ask.name or "").strip() or name_of(message)
     return columns
 
 
-def _payload_columns(ask: JobFields, before: Job | None) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    payload = ask.payload
-    for name, (column, default) in _PAYLOAD.items():
-        if before is None or (payload is not None and payload.gave(name)):
-            value = getattr(payload, name) if payload is not None else None
-            columns[column] = default if value is None else value
-    inner = payload.message if payload is not None else None
+def _read_message(ask: JobAsk, columns: dict[str, Any], before: Job | None) -> None:
+    inner = ask.payload.message if ask.payload is not None else None
     if ask.message is not None:
         if inner is not None and inner != ask.message:
             raise Invalid("message and payload.message differ; give one of them.", field="message", code="wrong_type")
         columns["message"] = ask.message
-    elif before is not None and (ask.gave("message") or (ask.gave("payload") and payload is None)):
+    elif before is not None and (ask.gave("message") or (ask.gave("payload") and ask.payload is None)):
         # There is no default for what is to be done.
         columns["message"] = inner or ""
     if "message" in columns and not str(columns["message"]).strip():
@@ -137,14 +90,15 @@ def _payload_columns(ask: JobFields, before: Job | None) -> dict[str, Any]:
             field="message",
             code="missing",
         )
-    thinking = columns.get("thinking")
-    if thinking is not None and str(thinking).strip().lower() not in THINKING_LEVELS:
+
+
+def _check_thinking(level: str | None) -> None:
+    if level is not None and level.strip().lower() not in THINKING_LEVELS:
         raise Invalid(
-            f"payload.thinking must be one of {', '.join(THINKING_LEVELS)}, not {thinking!r}.",
+            f"payload.thinking must be one of {', '.join(THINKING_LEVELS)}, not {level!r}.",
             field="payload.thinking",
             code="out_of_range",
         )
-    return columns
 
 
 def name_of(message: str) -> str:
@@ -162,7 +116,7 @@ def check_pairing(columns: Mapping[str, Any]) -> None:
         )
 
 
-def read_times(ctx: Context, ask: JobFields, *, zone: str, before: Job | None) -> When | None:
+def read_times(ctx: Context, ask: JobAsk, *, zone: str, before: Job | None) -> When | None:
     """Read when a job fires; None when an update says nothing about it. What may not be is refused."""
     now = ctx.now
     tz = check_zone(ask.timezone) if ask.timezone else zone
@@ -185,7 +139,7 @@ def read_times(ctx: Context, ask: JobFields, *, zone: str, before: Job | None) -
     return when
 
 
-def _raw(ask: JobFields, *, adding: bool) -> Mapping[str, object] | str | None:
+def _raw(ask: JobAsk, *, adding: bool) -> Mapping[str, object] | str | None:
     if ask.when is not None and ask.schedule is not None:
         raise Invalid("when and schedule are two schedules; give one of them.", field="when", code="schedule_twice")
     raw = ask.when if ask.when is not None else ask.schedule
@@ -201,7 +155,7 @@ def _raw(ask: JobFields, *, adding: bool) -> Mapping[str, object] | str | None:
 
 
 def _read_schedule(
-    ctx: Context, raw: Mapping[str, object] | str | None, ask: JobFields, tz: str, before: Job | None
+    ctx: Context, raw: Mapping[str, object] | str | None, ask: JobAsk, tz: str, before: Job | None
 ) -> When:
     if raw is None:
         assert before is not None
@@ -239,7 +193,7 @@ def _same_phase(schedule: Schedule, before: Schedule) -> Schedule:
             return schedule
 
 
-def _bounded(ctx: Context, when: When, ask: JobFields, *, before: Job | None, fresh: bool) -> When:
+def _bounded(ctx: Context, when: When, ask: JobAsk, *, before: Job | None, fresh: bool) -> When:
     tz = when.schedule.tz
     read: Mapping[str, Any] = {"now": ctx.now, "tz": tz, "hours": ctx.settings.named_hours}
     starts_at, ends_at = when.starts_at, when.ends_at
@@ -265,10 +219,5 @@ def next_from_now(ctx: Context, timing: Timing) -> datetime | None:
 
 def timing_of(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Timing:
     """Put together what decides when columns about to be written come due."""
-    return Timing(
-        schedule=schedule,
-        starts_at=columns["starts_at"],
-        ends_at=columns["ends_at"],
-        max_runs=columns["max_runs"],
-        runs_queued=runs_queued,
-    )
+    fields = {row.attribute: columns[row.column] for row in FIELDS if row.part == "timing"}
+    return Timing(schedule=schedule, runs_queued=runs_queued, **fields)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from homing.model.ids import new_id
-from homing.model.jobs import DEFAULT_TIMEOUT_SECONDS, DEFAULT_WINDOW_SECONDS, DueJob
+from homing.model.job_fields import DEFAULTS
+from homing.model.jobs import DueJob
 from homing.settings import Settings
 from homing.store import Tx, jobs, people, sessions
 
@@ -34,7 +35,8 @@ def give_heartbeats(tx: Tx, due: Sequence[DueJob], settings: Settings) -> None:
         zone = session.timezone or (user.timezone if user else None) or settings.timezone
         jobs.revive_or_insert(
             tx,
-            {
+            DEFAULTS
+            | {
                 "id": new_id("job"),
                 "session_id": session_id,
                 "user_id": session.user_id,
@@ -45,14 +47,8 @@ def give_heartbeats(tx: Tx, due: Sequence[DueJob], settings: Settings) -> None:
                 "every_ms": minutes * 60_000,
                 "anchor": now,
                 "tz": zone,
-                "payload_kind": "agent_turn",
                 "message": MESSAGE,
-                "timeout_seconds": DEFAULT_TIMEOUT_SECONDS,
-                "context": "session",
-                "write_back": "full",
-                "wake": "now",
                 "catch_up": "skip",
-                "catch_up_window_seconds": DEFAULT_WINDOW_SECONDS,
                 "quiet": True,
                 "dedupe_key": KEY,
                 "origin_door": "api",

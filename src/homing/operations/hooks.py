@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
+from homing.model.bounds import MAX_MESSAGE
 from homing.model.brakes import (
     DEEPEST,
     DEPTH_HEADER,
@@ -19,7 +20,7 @@ from homing.model.sessions import Session
 from homing.operations.brakes import caused_too_many
 from homing.operations.context import Context
 from homing.operations.notes import give_note
-from homing.operations.shapes.base import MAX_MESSAGE, Listing, utc
+from homing.operations.shapes.base import Listing, utc
 from homing.operations.shapes.people_asks import Gone
 from homing.operations.shapes.session_asks import (
     AddHook,

@@ -14,6 +14,7 @@ from homing.operations.access import hold_job
 from homing.operations.brakes import check_may_enable, check_pace, is_unattended
 from homing.operations.context import Context
 from homing.operations.definition import (
+    STATE,
     When,
     check_pairing,
     columns_of,
@@ -28,7 +29,7 @@ from homing.operations.instants import read_future
 from homing.operations.models import check_model
 from homing.operations.removal import Withdrawn, withdraw_runs
 from homing.operations.shapes.job import JobShape, next_fires
-from homing.operations.shapes.job_asks import DisableJob, JobFields, JobRef, SkipJob, UpdateJob
+from homing.operations.shapes.job_asks import DisableJob, JobAsk, JobRef, SkipJob, UpdateJob
 from homing.operations.skips import next_besides_skips
 from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
@@ -54,12 +55,12 @@ def update_job(ctx: Context, ask: UpdateJob) -> JobShape:
     return change_fields(ctx, ask.job_id, ask)
 
 
-def change_fields(ctx: Context, job_id: str, ask: JobFields) -> JobShape:
+def change_fields(ctx: Context, job_id: str, ask: JobAsk) -> JobShape:
     """Change a job's fields: for update, for an add that met its dedupe_key, and for admins."""
     return change_held(ctx, hold_job(ctx, job_id), ask)
 
 
-def change_held(ctx: Context, job: Job, ask: JobFields) -> JobShape:
+def change_held(ctx: Context, job: Job, ask: JobAsk) -> JobShape:
     """Change the fields of a job that is locked."""
     check_revision(ctx, job, ask.revision if isinstance(ask, UpdateJob) else None)
     turn = ctx.caller.turn
@@ -91,7 +92,7 @@ def change_held(ctx: Context, job: Job, ask: JobFields) -> JobShape:
     return show_job(ctx, changed_job, warnings=warnings)
 
 
-def _withdraw(ctx: Context, job: Job, ask: JobFields, when: When | None) -> tuple[Job, Run | None]:
+def _withdraw(ctx: Context, job: Job, ask: JobAsk, when: When | None) -> tuple[Job, Run | None]:
     """Take a waiting run out of its lane that a pause or another schedule leaves behind (rules 6 and 39).
 
     First of all, since it locks sessions and gives back what the run had used up; a refusal undoes it.
@@ -111,8 +112,7 @@ def withdraw_rescheduled(ctx: Context, job: Job) -> Withdrawn:
 
 
 def _named(job: Job, changed: Mapping[str, Any]) -> Change:
-    state = {"enabled", "disabled_by", "disabled_reason", "disabled_until", "next_run_at", "retry", "retry_of"}
-    if "enabled" in changed and set(changed) <= state | set(_FORGIVEN):
+    if "enabled" in changed and set(changed) <= STATE | set(_FORGIVEN):
         return "disabled" if job.enabled else "enabled"
     return "updated"
 
@@ -122,19 +122,14 @@ def _zone(ctx: Context, job: Job) -> str:
 
 
 def _awake_or_not(
-    ctx: Context, job: Job, ask: JobFields, columns: Mapping[str, Any], schedule: Schedule
+    ctx: Context, job: Job, ask: JobAsk, columns: Mapping[str, Any], schedule: Schedule
 ) -> dict[str, Any]:
     """Decide what a change of fields means for the next instant. An edit of the schedule counts from now."""
-    moved = (schedule, columns["starts_at"], columns["ends_at"], columns["max_runs"]) != (
-        job.timing.schedule,
-        job.timing.starts_at,
-        job.timing.ends_at,
-        job.timing.max_runs,
-    )
+    timing = timing_of(columns, schedule, job.timing.runs_queued)
+    moved = timing.instants != job.timing.instants
     # Null means the default, and the default of `enabled` is true.
     wanted = ask.enabled is not False if ask.gave("enabled") else None
     awakes = not job.enabled and (wanted or (wanted is None and moved and job.disabled_by == "done"))
-    timing = timing_of(columns, schedule, job.timing.runs_queued)
     if wanted is False or not (awakes or job.enabled):
         if moved:
             # What enables it later, such as disabled_until, does not check again.

@@ -2,7 +2,7 @@
 
 from homing.model.brakes import DEEPEST
 from homing.model.errors import Conflict
-from homing.model.jobs import DueJob, Job
+from homing.model.jobs import due_at
 from homing.model.runs import Run
 from homing.model.schedules import check_zone
 from homing.operations.access import check_may_change, hold_job, see_job, see_run
@@ -32,7 +32,7 @@ def run_job(ctx: Context, ask: JobRef) -> RunShape:
         raise _already(active[job.id])
     check_zone(job.timing.schedule.tz, field="schedule.tz")
     firing = Firing(
-        job=_due_now(ctx, job),
+        job=due_at(job, ctx.now),
         trigger="manual",
         scheduled_for=ctx.now,
         lateness_ms=0,
@@ -61,26 +61,6 @@ def _already(run_id: str) -> Conflict:
         f"It is already running, or waits to: {run_id}. Wait for that run, or cancel it.",
         code="already_running",
         extra={"run_id": run_id},
-    )
-
-
-def _due_now(ctx: Context, job: Job) -> DueJob:
-    return DueJob(
-        id=job.id,
-        name=job.name,
-        session_id=job.session_id,
-        user_id=job.user_id,
-        agent_id=job.agent_id,
-        sender_id=job.sender_id,
-        payload_kind=job.payload.kind,
-        message=job.payload.message,
-        isolated=job.isolated,
-        wake=job.wake,
-        kind=job.kind,
-        revision=job.revision,
-        schedule_errors=0,
-        next_run_at=ctx.now,
-        timing=job.timing,
     )
 
 

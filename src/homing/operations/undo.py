@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from homing.model.errors import Conflict
-from homing.model.jobs import Job, Timing
+from homing.model.jobs import Job
 from homing.operations.access import hold_job
 from homing.operations.brakes import check_may_enable, check_pace
 from homing.operations.context import Context
-from homing.operations.definition import columns_of, from_json, next_from_now, timing_of
+from homing.operations.definition import STATE, columns_of, from_json, next_from_now, timing_of
 from homing.operations.job_changes import (
     RESCHEDULED,
     check_dedupe_key,
@@ -25,10 +25,6 @@ from homing.operations.views import show_job
 from homing.store import jobs, runs, sessions
 from homing.store.rows import schedule_of
 
-# Of what an undo keeps, these are the engine's as well.
-_ENGINES = frozenset(
-    {"enabled", "disabled_by", "disabled_reason", "disabled_until", "next_run_at", "retry", "retry_of"}
-)
 _OVER = "Its time passed before the change was taken back."
 
 
@@ -59,7 +55,8 @@ def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
 
 
 def _restore(ctx: Context, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
-    columns = from_json(_before(undo))
+    # A field that is younger than the change stays as it is.
+    columns = columns_of(job) | from_json(_before(undo))
     schedule = schedule_of(columns)
     if not columns["enabled"] and job.enabled:
         withdraw_runs(ctx.tx, [job.id], reason="disabled", also=[job.session_id])
@@ -96,9 +93,9 @@ def _next_instant(ctx: Context, job: Job, columns: Mapping[str, Any]) -> dict[st
     if not columns["enabled"]:
         return still | {"next_run_at": None}
     timing = timing_of(columns, schedule_of(columns), job.timing.runs_queued)
-    if job.disabled_by != "person" and job.removed_at is None and _same_times(timing, job.timing):
+    if job.disabled_by != "person" and job.removed_at is None and timing.instants == job.timing.instants:
         # The change was not about when: what the engine did since then stands, be it a run, a retry or a pause.
-        return {name: value for name, value in columns_of(job).items() if name in _ENGINES}
+        return {name: value for name, value in columns_of(job).items() if name in STATE}
     kept: datetime | None = columns["next_run_at"]
     if kept is None or kept <= ctx.now or columns["retry"]:
         kept = next_from_now(ctx, timing)
@@ -108,15 +105,6 @@ def _next_instant(ctx: Context, job: Job, columns: Mapping[str, Any]) -> dict[st
     if kept is None:
         return still | {"enabled": False, "disabled_by": "done", "disabled_reason": _OVER, "next_run_at": None}
     return still | {"next_run_at": kept}
-
-
-def _same_times(one: Timing, other: Timing) -> bool:
-    return (one.schedule, one.starts_at, one.ends_at, one.max_runs) == (
-        other.schedule,
-        other.starts_at,
-        other.ends_at,
-        other.max_runs,
-    )
 
 
 def _check_can_return(ctx: Context, job: Job) -> None:

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from homing.model.jobs import DueJob, Job, Payload, Timing
+from homing.model.job_fields import Payload
+from homing.model.jobs import DueJob, Job, Timing
 from homing.model.messages import Delivery, Message
 from homing.model.people import Agent, User
 from homing.model.runs import Run

@@ -57,6 +57,14 @@ async def test_a_job_added_here_belongs_to_the_named_session_and_knows_its_door(
     assert (job.session_key, job.name, job.origin.door) == ("web:abc", "fruit watch", "mcp")
 
 
+async def test_every_field_of_a_job_is_understood_here(doors: Doors) -> None:
+    session(doors.world)
+    reply = await doors.call("schedule_task", {"session_key": "web:abc", **WATCH, "maxRuns": "3", "writeBack": "none"})
+    assert "at most 3 runs" in text_of(reply)
+    [job] = doors.world.ask(list_jobs, ListJobs()).items
+    assert (job.max_runs, job.write_back) == (3, "none")
+
+
 async def test_a_message_is_sent_and_read_back_and_its_session_is_made(doors: Doors) -> None:
     sent = await doors.call("send_message", {"session_key": "api:new", "text": "Hello"})
     assert sent.structured_content["session_key"] == "api:new"

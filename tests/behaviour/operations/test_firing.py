@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from homing.model.jobs import DueJob, Timing
+from homing.model.job_fields import DEFAULTS
+from homing.model.jobs import DueJob, due_at
 from homing.model.runs import epoch_ms
-from homing.model.schedules import At
 from homing.operations.firing import Fired, Firing, fire
 from homing.store import Tx, inbounds, jobs, messages, runs, sessions
 from homing.store import tables as t
@@ -26,19 +26,12 @@ def make_job(tx: Tx, name: str, **values: Any) -> DueJob:
     )
     assert session is not None
     due = tx.now()
-    defaults = {
+    defaults = DEFAULTS | {
         "id": f"job_{name}", "session_id": session.id, "user_id": "default", "agent_id": "main", "kind": "user",
-        "name": name, "schedule_kind": "at", "at": due, "tz": "Europe/Berlin", "payload_kind": "agent_turn",
-        "message": f"do {name}", "timeout_seconds": 300.0, "context": "session", "write_back": "full", "wake": "now",
-        "catch_up": "latest", "catch_up_window_seconds": 86400, "origin_door": "api", "next_run_at": due,
+        "name": name, "schedule_kind": "at", "at": due, "tz": "Europe/Berlin", "message": f"do {name}",
+        "origin_door": "api", "next_run_at": due,
     }  # fmt: skip
-    job = jobs.insert(tx, defaults | values)
-    return DueJob(
-        id=job.id, name=job.name, session_id=session.id, user_id="default", agent_id="main", sender_id=None,
-        payload_kind=job.payload.kind, message=job.payload.message, isolated=job.isolated, wake=job.wake, kind="user",
-        revision=job.revision, schedule_errors=0, next_run_at=due,
-        timing=Timing(schedule=At(at=due, tz="Europe/Berlin")),
-    )  # fmt: skip
+    return due_at(jobs.insert(tx, defaults | values), due)
 
 
 def firing(job: DueJob, **values: Any) -> Firing:

@@ -218,16 +218,28 @@ def test_what_was_exported_comes_back_elsewhere(
     homing: Homing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     added = homing(
-        "cron", "add", "every weekday at 8", "Say good morning", "--id", "mine", "--isolated", "--quiet", "--json"
-    ).object
+        "cron", "add", "every weekday at 8", "Say good morning", "--id", "mine", "--isolated", "--quiet", "--json",
+        "--max-runs", "9", "--no-continue", "--write-back", "summary", "--until", "2100-01-01", "--wake", "now",
+    ).object  # fmt: skip
     file = tmp_path / "export.json"
     assert homing("export", str(file)).code == 0
     assert file.stat().st_mode & 0o077 == 0
     monkeypatch.setenv("HOMING_HOME", str(tmp_path / "elsewhere"))
     assert homing("import", str(file), "--apply").code == 0
     back = homing("cron", "get", "mine", "--json").object
-    same = ("name", "schedule", "payload", "session", "quiet", "session_key", "words")
+    same = set(added) - {
+        "enabled",
+        "status",
+        "status_words",
+        "next",
+        "origin",
+        "created_at",
+        "updated_at",
+        "state",
+        "warnings",
+    }
     assert {name: back[name] for name in same} == {name: added[name] for name in same}
+    assert back["max_runs"] == 9
     assert (back["enabled"], back["state"]["disabled_reason"]) == (False, "imported")
     assert homing("cron", "enable", "mine", "--json").object["next"] == added["next"]
 

@@ -7,13 +7,11 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from homing.model.bounds import MAX_DEPTH
+from homing.model.bounds import MAX_DEPTH, MAX_LONG, MAX_MESSAGE, MAX_NAME, MAX_SHORT
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.validation import refusal
 
-MAX_MESSAGE = 16_384
-MAX_NAME = 128
 MOST = 2**53 - 1
 """The largest number that every JSON reader keeps exactly; each database holds it."""
 
@@ -29,8 +27,8 @@ Whole = Annotated[int, BeforeValidator(_no_flag)]
 Count = Annotated[Whole, Field(ge=0, le=MOST)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
-Short = Annotated[str, Field(max_length=256)]
-Long = Annotated[str, Field(max_length=4096)]
+Short = Annotated[str, Field(max_length=MAX_SHORT)]
+Long = Annotated[str, Field(max_length=MAX_LONG)]
 
 A = TypeVar("A", bound="Ask")
 T = TypeVar("T")

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, create_model
 
 from homing.model.brakes import disabled_words
 from homing.model.errors import Refused
-from homing.model.jobs import Job, JobKind, PayloadKind, Status, Timing
+from homing.model.job_fields import FIELDS, JobField
+from homing.model.jobs import Job, JobKind, Status, Timing
 from homing.model.runs import Run, RunState
 from homing.model.schedules import At, Cron, Every, Schedule, words
 from homing.model.words import JOB_STATUSES, RUN_STATES, reason_words
@@ -45,13 +46,32 @@ class CronShape(Answer):
 ScheduleShape = Annotated[AtShape | EveryShape | CronShape, Field(discriminator="kind")]
 
 
-class PayloadShape(Answer):
-    kind: PayloadKind
-    message: str
-    model: str | None
-    thinking: str | None
-    timeout_seconds: int | float
-    context: Literal["session", "since_last", "none"]
+_INSTANTS = [row for row in FIELDS if row.kind is datetime]
+
+
+def _short(seconds: float | None) -> float:
+    return 0 if seconds is None else int(seconds) if seconds == int(seconds) else seconds
+
+
+def _answered(row: JobField) -> Any:
+    if row.choices:
+        return Annotated[Literal[row.choices], BeforeValidator(row.spoken)]
+    if row.kind is float:
+        return Annotated[int | float, BeforeValidator(_short)]
+    kind = str if row.kind is datetime else row.kind
+    return kind | None if row.default is None else kind
+
+
+def _table(*parts: str, **more: Any) -> Any:
+    """Make an answer of the table's fields, to be read from the nouns' attributes. Type checkers see them as Any."""
+    for row in FIELDS:
+        if row.part in parts:
+            more[row.name] = (_answered(row), Field(validation_alias=row.attribute))
+    return create_model("Fields", __base__=Answer, **more)
+
+
+class PayloadShape(_table("payload"), Answer):
+    """What a job does when it comes due."""
 
 
 class OriginShape(Answer):
@@ -92,37 +112,19 @@ class RecentShape(Answer):
     reason_words: str | None
 
 
-class JobShape(Answer):
+class JobShape(_table("job", "timing", id=(str, ...)), Answer):
     """A job: a schedule and a payload, bound to a session."""
 
-    id: str
-    name: str
-    description: str | None
-    enabled: bool
     kind: JobKind
     status: Status
     status_words: str
     session_key: str
     user_id: str
     agent_id: str
-    sender_id: str | None
     schedule: ScheduleShape
     words: str
     next: list[str]
-    session: Literal["main", "isolated"]
-    write_back: Literal["full", "summary", "none"]
-    continue_: bool = Field(serialization_alias="continue")
     payload: PayloadShape
-    wake: Literal["now", "next_heartbeat"]
-    catch_up: Literal["latest", "skip"]
-    catch_up_window_seconds: int
-    quiet: bool
-    delete_after_run: bool
-    dedupe_key: str | None
-    starts_at: str | None
-    ends_at: str | None
-    max_runs: int | None
-    may_schedule: bool
     origin: OriginShape
     revision: int
     created_at: str
@@ -211,57 +213,36 @@ def job_shape(
     """Show a job."""
     tz = job.timing.schedule.tz
     status = "attention" if undelivered and job.status == "active" else job.status
-    return JobShape(
-        id=job.id,
-        name=job.name,
-        description=job.description,
-        enabled=job.enabled,
-        kind=job.kind,
-        status=status,
-        status_words=JOB_STATUSES[status],
-        session_key=job.session_key,
-        user_id=job.user_id,
-        agent_id=job.agent_id,
-        sender_id=job.sender_id,
-        schedule=schedule_shape(job.timing.schedule),
-        words=schedule_words(job.timing.schedule),
-        next=[str(local(instant, tz)) for instant in next_fires(job, now, 3)],
-        session="isolated" if job.isolated else "main",
-        write_back=job.write_back,
-        continue_=job.continues,
-        payload=_payload_shape(job),
-        wake=job.wake,
-        catch_up=job.timing.catch_up,
-        catch_up_window_seconds=job.timing.catch_up_window_seconds,
-        quiet=job.quiet,
-        delete_after_run=job.delete_after_run,
-        dedupe_key=job.dedupe_key,
-        starts_at=local(job.timing.starts_at, tz),
-        ends_at=local(job.timing.ends_at, tz),
-        max_runs=job.timing.max_runs,
-        may_schedule=job.may_schedule,
-        origin=OriginShape(door=job.origin_door, turn_id=job.origin_turn_id),
-        revision=job.revision,
-        created_at=str(utc(job.created_at)),
-        updated_at=str(utc(job.updated_at)),
-        removed_at=utc(job.removed_at),
-        state=JobStateShape(
-            next_run_at=local(job.next_run_at, tz),
-            running_at=utc(running_at),
-            active_run_id=active_run_id,
-            last_run_id=job.last_run_id,
-            last_run_at=utc(job.last_run_at),
-            last_status=job.last_status,
-            last_status_words=None if job.last_status is None else RUN_STATES[job.last_status],
-            last_error=job.last_error,
-            last_duration_ms=job.last_duration_ms,
-            consecutive_failures=job.consecutive_failures,
-            last_note=_last_note(job),
-            disabled_reason=job.disabled_reason,
-            disabled_words=disabled_words(job.disabled_reason),
-            disabled_until=local(job.disabled_until, tz),
-        ),
-        recent=None if recent is None else [recent_shape(run) for run in recent],
+    instants = {row.attribute: local(row.of(job), tz) for row in _INSTANTS}
+    state = vars(job) | {
+        "next_run_at": local(job.next_run_at, tz),
+        "running_at": utc(running_at),
+        "active_run_id": active_run_id,
+        "last_run_at": utc(job.last_run_at),
+        "last_status_words": None if job.last_status is None else RUN_STATES[job.last_status],
+        "last_note": _last_note(job),
+        "disabled_words": disabled_words(job.disabled_reason),
+        "disabled_until": local(job.disabled_until, tz),
+    }
+    # What has no line here is shown as the nouns hold it.
+    return JobShape.model_validate(
+        {
+            **vars(job),
+            **vars(job.timing),
+            **instants,
+            "status": status,
+            "status_words": JOB_STATUSES[status],
+            "schedule": schedule_shape(job.timing.schedule),
+            "words": schedule_words(job.timing.schedule),
+            "next": [str(local(instant, tz)) for instant in next_fires(job, now, 3)],
+            "payload": PayloadShape.model_validate(vars(job.payload)),
+            "origin": OriginShape(door=job.origin_door, turn_id=job.origin_turn_id),
+            "created_at": utc(job.created_at),
+            "updated_at": utc(job.updated_at),
+            "removed_at": utc(job.removed_at),
+            "state": JobStateShape.model_validate(state),
+            "recent": None if recent is None else [recent_shape(run) for run in recent],
+        }
     )
 
 
@@ -269,16 +250,3 @@ def _last_note(job: Job) -> LastNoteShape | None:
     if job.last_note is None or job.last_note_at is None:
         return None
     return LastNoteShape(text=job.last_note, at=str(utc(job.last_note_at)))
-
-
-def _payload_shape(job: Job) -> PayloadShape:
-    payload = job.payload
-    seconds = payload.timeout_seconds if payload.timeout_seconds is not None else 0
-    return PayloadShape(
-        kind=payload.kind,
-        message=payload.message,
-        model=payload.model,
-        thinking=payload.thinking,
-        timeout_seconds=int(seconds) if seconds == int(seconds) else seconds,
-        context=payload.context,
-    )

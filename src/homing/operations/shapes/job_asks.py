@@ -1,16 +1,16 @@
 """What may be asked about jobs."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
-from homing.model.jobs import PayloadKind, Status
-from homing.operations.shapes.base import Ask, Count, Long, Name, PageAsk, Short, Text, Whole
+from homing.model.job_fields import FIELDS, JobField
+from homing.model.jobs import Status
+from homing.operations.shapes.base import Ask, Count, PageAsk, Short, Text, Whole
 
 Id = Annotated[str, Field(min_length=1, max_length=256)]
 Key = Annotated[str, Field(min_length=1, max_length=300)]
-Seconds = Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)]
 
 
 def _snake(word: object) -> object:
@@ -35,51 +35,48 @@ _ANSWERED = frozenset(
 )
 
 
-class PayloadAsk(Ask):
+def _asked(row: JobField) -> Any:
+    """Say what a request may give for a field. Null means the default."""
+    kind: Any = {bool: bool, int: Whole, float: float}.get(row.kind, str)
+    if row.choices:
+        kind = Annotated[Literal[row.choices], Spelled]
+    elif kind is str:
+        kind = Annotated[str, Field(min_length=row.least, max_length=row.most)]
+    elif row.kind is not bool:
+        kind = Annotated[kind, Field(ge=row.least, le=row.most, allow_inf_nan=False if row.kind is float else None)]
+    return kind | None
+
+
+def _table(*parts: str) -> Any:
+    """Make a request of the table's fields. Type checkers see them as Any."""
+    rows: dict[str, Any] = {row.name: (_asked(row), None) for row in FIELDS if row.part in parts}
+    return create_model("Fields", __base__=Ask, **rows)
+
+
+class PayloadAsk(_table("payload"), Ask):
     """What a job does; on an update, fields given change."""
 
-    kind: Annotated[PayloadKind, Spelled] | None = None
-    message: Text | None = None
-    model: Short | None = None
-    thinking: Short | None = None
-    timeout_seconds: Seconds | None = None
-    context: Literal["session", "since_last", "none"] | None = None
 
-
-class JobFields(Ask):
+class JobAsk(_table("job", "timing"), Ask):
     """The fields of a job that somebody may write. `when` is short for schedule, `message` for payload.message."""
 
-    name: Name | None = None
-    description: Long | None = None
-    enabled: bool | None = None
-    sender_id: Short | None = None
     when: Short | None = None
     timezone: Short | None = None
     schedule: Schedule = None
     message: Text | None = None
     payload: PayloadAsk | None = None
-    session: Literal["main", "isolated"] | None = None
-    write_back: Literal["full", "summary", "none"] | None = None
-    continue_: bool | None = Field(default=None, validation_alias="continue")
-    wake: Annotated[Literal["now", "next_heartbeat"], Spelled] | None = None
-    catch_up: Literal["latest", "skip"] | None = None
-    catch_up_window_seconds: Annotated[Whole, Field(ge=0, le=315_360_000)] | None = None
-    quiet: bool | None = None
-    delete_after_run: bool | None = None
-    dedupe_key: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    starts_at: Short | None = None
-    ends_at: Short | None = None
-    max_runs: Annotated[Whole, Field(ge=1, le=1_000_000_000)] | None = None
-    may_schedule: bool | None = None
 
 
-class AddJob(JobFields):
+class AddJob(JobAsk):
     """Add a job to a session. An agent's session is that of its turn, whatever it names."""
 
     read_only: ClassVar[frozenset[str]] = _ANSWERED | {"revision"}
 
     id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     session_key: Key | None = None
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
 
 
 class JobRef(Ask):
@@ -88,12 +85,15 @@ class JobRef(Ask):
     job_id: Id
 
 
-class UpdateJob(JobFields, JobRef):
+class UpdateJob(JobAsk, JobRef):
     """Fields given change, null means the default; with `revision`, only if nobody was faster."""
 
     read_only: ClassVar[frozenset[str]] = _ANSWERED | {"id", "session_key"}
 
     revision: Count | None = None
+    if TYPE_CHECKING:
+
+        def __init__(self, *, job_id: str, **fields: Any) -> None: ...
 
 
 class DisableJob(JobRef):

@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from homing.operations.shapes.base import MAX_NAME, Answer, Ask, Count, Name, PageAsk, Short, Text
+from homing.model.bounds import MAX_NAME
+from homing.operations.shapes.base import Answer, Ask, Count, Name, PageAsk, Short, Text
 from homing.operations.shapes.job_asks import Id, Key
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
