@@ -6,7 +6,7 @@ from homing.operations.context import Context
 from homing.operations.sessions import check_address
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
-from homing.operations.shapes.delivery import DeliveryShape, delivery_shape
+from homing.operations.shapes.delivery import DeliveryShape
 from homing.operations.shapes.session_asks import DeliveryRef, ListDeliveries, TestAddress
 from homing.store import deliveries, sessions
 from homing.store.lanes import lane_of
@@ -28,7 +28,7 @@ def list_deliveries(ctx: Context, ask: ListDeliveries) -> Page[DeliveryShape]:
     )
     page = found[: ask.limit]
     following = cursors.encode_in("deliveries", page[-1][0]) if len(found) > ask.limit else None
-    return Page(items=[delivery_shape(delivery) for _, delivery in page], next_cursor=following)
+    return Page(items=[DeliveryShape.of(delivery) for _, delivery in page], next_cursor=following)
 
 
 def retry_delivery(ctx: Context, ask: DeliveryRef) -> DeliveryShape:
@@ -42,7 +42,7 @@ def retry_delivery(ctx: Context, ask: DeliveryRef) -> DeliveryShape:
         raise Conflict(f"This delivery is {delivery.state}; only a dead one can be tried again.")
     again = deliveries.get(ctx.tx, delivery.id)
     assert again is not None
-    return delivery_shape(again)
+    return DeliveryShape.of(again)
 
 
 def test_address(ctx: Context, ask: TestAddress) -> DeliveryShape:
@@ -55,4 +55,4 @@ def test_address(ctx: Context, ask: TestAddress) -> DeliveryShape:
     note = NewMessage(session_id=session.id, lane_id=lane_id, role="assistant", kind="note", text=TEST_TEXT)
     [seq], _ = deliveries.post(ctx.tx, [note], only=[ask.address])
     [delivery] = deliveries.of_messages(ctx.tx, session.id, [seq])[seq]
-    return delivery_shape(delivery)
+    return DeliveryShape.of(delivery)

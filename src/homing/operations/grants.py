@@ -4,7 +4,7 @@ from homing.model.errors import Forbidden, Invalid, NotFound
 from homing.model.webhook_urls import check_mailbox
 from homing.operations.context import Context
 from homing.operations.sessions import check_agent
-from homing.operations.shapes.base import Listing, utc
+from homing.operations.shapes.base import Listing
 from homing.operations.shapes.people_asks import AddGrant, Gone, GrantRef, GrantShape, ListGrants, NewGrantShape
 from homing.store import people, sessions
 from homing.store.people import Grant
@@ -13,7 +13,7 @@ from homing.store.people import Grant
 def list_grants(ctx: Context, ask: ListGrants) -> Listing[GrantShape]:
     """List the addresses that agents may also write to for oneself; an admin may ask for another user's."""
     found = people.list_grants(ctx.tx, _user_id(ctx, ask.user))
-    return Listing(items=[_shape(grant) for grant in found])
+    return Listing(items=[GrantShape.of(grant) for grant in found])
 
 
 def add_grant(ctx: Context, ask: AddGrant) -> NewGrantShape:
@@ -25,7 +25,7 @@ def add_grant(ctx: Context, ask: AddGrant) -> NewGrantShape:
     grant = known or people.add_grant(ctx.tx, user_id=user_id, agent_id=agent_id, address=ask.address)
     if known is None:
         _audit(ctx, "add_grant", grant)
-    return NewGrantShape(**_shape(grant).model_dump(), warnings=warnings)
+    return NewGrantShape.of(grant, warnings=warnings)
 
 
 def remove_grant(ctx: Context, ask: GrantRef) -> Gone:
@@ -89,13 +89,3 @@ def _audit(ctx: Context, action: str, grant: Grant) -> None:
         return
     detail = {"owner": grant.user_id, "agent_id": grant.agent_id, "address": grant.address}
     people.audit(ctx.tx, user_id=ctx.caller.user_id, action=action, object_id=grant.id, detail=detail)
-
-
-def _shape(grant: Grant) -> GrantShape:
-    return GrantShape(
-        id=grant.id,
-        user_id=grant.user_id,
-        agent_id=grant.agent_id,
-        address=grant.address,
-        created_at=str(utc(grant.created_at)),
-    )

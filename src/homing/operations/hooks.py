@@ -148,4 +148,4 @@ def _text(body: str | None) -> str:
 
 def _shown(hook: Hook, now: datetime) -> HookShape:
     paused = hook.paused_until if hook.paused_until is not None and hook.paused_until > now else None
-    return HookShape(id=hook.id, name=hook.name, created_at=str(utc(hook.created_at)), paused_until=utc(paused))
+    return HookShape.of(hook, paused_until=utc(paused))

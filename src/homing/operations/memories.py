@@ -1,10 +1,9 @@
 """Lasting facts about the caller's user."""
 
 from homing.model.errors import Forbidden, Invalid, NotFound
-from homing.model.memories import Memory
 from homing.operations.context import Context
 from homing.operations.shapes import cursors
-from homing.operations.shapes.base import Page, utc
+from homing.operations.shapes.base import Page
 from homing.operations.shapes.people_asks import AddMemory, Gone, ListMemories, MemoryRef, MemoryShape
 from homing.store import memories, sessions
 
@@ -15,11 +14,11 @@ def list_memories(ctx: Context, ask: ListMemories) -> Page[MemoryShape]:
     before = cursors.decode_in("memories", ask.cursor)
     if ask.q and ask.q.strip():
         hits = memories.search(ctx.tx, user_id=user_id, query=ask.q, limit=ask.limit)
-        return Page(items=[memory_shape(memory) for memory in hits])
+        return Page(items=[MemoryShape.of(memory) for memory in hits])
     found = memories.listed(ctx.tx, user_id=user_id, before_n=before, limit=ask.limit + 1)
     page = found[: ask.limit]
     following = cursors.encode_in("memories", page[-1][0]) if len(found) > ask.limit else None
-    return Page(items=[memory_shape(memory) for _, memory in page], next_cursor=following)
+    return Page(items=[MemoryShape.of(memory) for _, memory in page], next_cursor=following)
 
 
 def add_memory(ctx: Context, ask: AddMemory, *, source: str | None = None) -> MemoryShape:
@@ -32,7 +31,7 @@ def add_memory(ctx: Context, ask: AddMemory, *, source: str | None = None) -> Me
     if turn is not None:
         session = sessions.get(ctx.tx, turn.session_id)
         session_id = session.parent_id or session.id
-    return memory_shape(
+    return MemoryShape.of(
         memories.add(
             ctx.tx,
             user_id=ctx.caller.user_id,
@@ -60,15 +59,4 @@ def confirm_memory(ctx: Context, ask: MemoryRef) -> MemoryShape:
     memory = memories.get(ctx.tx, user_id=ctx.caller.user_id, memory_id=ask.memory_id)
     if memory is None:
         raise NotFound(f"There is no memory {ask.memory_id}. List yours with list_memories.")
-    return memory_shape(memories.confirm(ctx.tx, memory))
-
-
-def memory_shape(memory: Memory) -> MemoryShape:
-    return MemoryShape(
-        id=memory.id,
-        text=memory.text,
-        session_key=memory.session_key,
-        source=memory.source,
-        confirmed=memory.confirmed,
-        created_at=str(utc(memory.created_at)),
-    )
+    return MemoryShape.of(memories.confirm(ctx.tx, memory))

@@ -44,7 +44,7 @@ def get_me(ctx: Context, ask: Nothing) -> MeShape:
     user = people.get_user(ctx.tx, ctx.caller.user_id)
     if user is None:
         raise NotFound("Your user is gone.")
-    return MeShape(user_id=user.id, name=user.name, role=ctx.caller.role, timezone=user.timezone)
+    return MeShape.of(user, user_id=user.id, role=ctx.caller.role)
 
 
 def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
@@ -70,15 +70,7 @@ def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:
     """List everybody, for admins: their tokens are then listed with list_tokens."""
     return Listing(
         items=[
-            UserShape(
-                user_id=one.user.id,
-                name=one.user.name,
-                role=one.user.role,
-                timezone=one.user.timezone,
-                created_at=str(utc(one.user.created_at)),
-                tokens=one.tokens,
-                last_used_at=utc(one.last_used_at),
-            )
+            UserShape.of(one.user, user_id=one.user.id, tokens=one.tokens, last_used_at=utc(one.last_used_at))
             for one in people.list_users(ctx.tx)
         ]
     )
@@ -91,7 +83,9 @@ def list_tokens(ctx: Context, ask: ListTokens) -> Listing[TokenShape]:
         ctx.admin()
         if people.get_user(ctx.tx, user_id) is None:
             raise NotFound(f"There is no user {user_id}. List them with list_users.")
-    return Listing(items=[_token_shape(token) for token in people.list_tokens(ctx.tx, user_id)])
+    return Listing(
+        items=[TokenShape.of(token, owner=token.owner is not None) for token in people.list_tokens(ctx.tx, user_id)]
+    )
 
 
 def create_token(ctx: Context, ask: CreateToken) -> NewTokenShape:
@@ -129,15 +123,7 @@ def create_token(ctx: Context, ask: CreateToken) -> NewTokenShape:
     )
     if user_id != ctx.caller.user_id:
         _audit(ctx, "create_token", token)
-    return NewTokenShape(
-        id=token.id,
-        token=secret,
-        user_id=user_id,
-        role=role,
-        expires_at=utc(token.expires_at),
-        name=token.name,
-        approve=token.approve,
-    )
+    return NewTokenShape.of(token, token=secret)
 
 
 def _parent(ctx: Context) -> Token | None:
@@ -292,18 +278,3 @@ def prolong(tx: Tx, known: Known) -> datetime:
 def _rolled(tx: Tx, cookie: Token) -> datetime:
     root = people.get_token(tx, cookie.made_from) if cookie.made_from is not None else None
     return _until(tx.now() + COOKIE_FOR, root)
-
-
-def _token_shape(token: Token) -> TokenShape:
-    return TokenShape(
-        id=token.id,
-        user_id=token.user_id,
-        role=token.role,
-        created_at=str(utc(token.created_at)),
-        expires_at=utc(token.expires_at),
-        name=token.name,
-        approve=token.approve,
-        owner=token.owner is not None,
-        made_from=token.made_from,
-        last_used_at=utc(token.last_used_at),
-    )

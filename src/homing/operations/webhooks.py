@@ -4,16 +4,15 @@ from homing.model.errors import NotFound
 from homing.model.webhook_urls import check_url, loopback_allowed, new_signing_secret
 from homing.operations.context import Context
 from homing.operations.instance_id import instance_id, points_here
-from homing.operations.shapes.base import Listing, Nothing, utc
+from homing.operations.shapes.base import Listing, Nothing
 from homing.operations.shapes.people_asks import AddWebhook, Gone, NewWebhookShape, WebhookRef, WebhookShape
 from homing.store import people, sessions
-from homing.store.people import Webhook
 
 
 def list_webhooks(ctx: Context, ask: Nothing) -> Listing[WebhookShape]:
     """List one's webhooks."""
     found = people.list_webhooks(ctx.tx, ctx.caller.user_id)
-    return Listing(items=[WebhookShape(**_plain(webhook)) for webhook in found])
+    return Listing(items=[WebhookShape.of(webhook, address=f"webhook:{webhook.id}") for webhook in found])
 
 
 def add_webhook(ctx: Context, ask: AddWebhook) -> NewWebhookShape:
@@ -22,7 +21,7 @@ def add_webhook(ctx: Context, ask: AddWebhook) -> NewWebhookShape:
     secret = new_signing_secret()
     local_to = instance_id(ctx.settings.home) if points_here(url) else None
     webhook = people.add_webhook(ctx.tx, user_id=ctx.caller.user_id, url=url, secret=secret, local_to=local_to)
-    return NewWebhookShape(**_plain(webhook), secret=secret)
+    return NewWebhookShape.of(webhook, address=f"webhook:{webhook.id}", secret=secret)
 
 
 def remove_webhook(ctx: Context, ask: WebhookRef) -> Gone:
@@ -32,12 +31,3 @@ def remove_webhook(ctx: Context, ask: WebhookRef) -> Gone:
     address = f"webhook:{ask.webhook_id}"
     sessions.drop_address(ctx.tx, address, sessions.with_address(ctx.tx, address, ctx.caller.user_id))
     return Gone(id=ask.webhook_id)
-
-
-def _plain(webhook: Webhook) -> dict[str, str]:
-    return {
-        "id": webhook.id,
-        "address": f"webhook:{webhook.id}",
-        "url": webhook.url,
-        "created_at": str(utc(webhook.created_at)),
-    }

@@ -9,7 +9,7 @@ from homing.model.messages import Message
 from homing.model.people import Caller
 from homing.operations.context import Context, Instance
 from homing.operations.shapes.base import Answer
-from homing.operations.shapes.delivery import delivery_shape
+from homing.operations.shapes.delivery import DeliveryShape
 from homing.operations.views import show_jobs, show_messages, show_runs, show_session
 from homing.store import Store, Tx, deliveries, jobs, messages, runs, sessions
 
@@ -131,7 +131,7 @@ def _states(ctx: Context, found: messages.Changes) -> Iterator[bytes]:
         yield event("job", job)
     carried = deliveries.get_many(ctx.tx, found.delivery_ids)
     for delivery_id in found.delivery_ids:
-        yield event("delivery", delivery_shape(carried[delivery_id]))
+        yield event("delivery", DeliveryShape.of(carried[delivery_id]))
 
 
 def _places(told: Sequence[Message], rev: int) -> list[Place]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -30,6 +30,7 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
 Short = Annotated[str, Field(max_length=MAX_SHORT)]
 Long = Annotated[str, Field(max_length=MAX_LONG)]
 
+_ABSENT = object()
 A = TypeVar("A", bound="Ask")
 T = TypeVar("T")
 
@@ -67,6 +68,14 @@ class Answer(BaseModel):
     """What is answered; fields may be added, never renamed."""
 
     model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    @classmethod
+    def of(cls, thing: object, **more: Any) -> Self:
+        """Show a thing: what it calls by the same name is taken, instants in UTC; `more` gives the rest."""
+        for name in cls.model_fields:
+            if name not in more and (value := getattr(thing, name, _ABSENT)) is not _ABSENT:
+                more[name] = utc(value) if isinstance(value, datetime) else value
+        return cls(**more)
 
     def plain(self) -> dict[str, Any]:
         """Give the JSON object."""

@@ -2,8 +2,7 @@
 
 from typing import Any, Literal
 
-from homing.model.messages import Delivery
-from homing.operations.shapes.base import Answer, utc
+from homing.operations.shapes.base import Answer
 
 DeliveryState = Literal["pending", "sent", "dead"]
 
@@ -31,28 +30,3 @@ class DeliveryShape(Answer):
     sent_at: str | None
     receipt: dict[str, Any] | None
     error: str | None
-
-
-def carried_shape(delivery: Delivery) -> CarriedShape:
-    return CarriedShape(
-        id=delivery.id,
-        address=delivery.address,
-        state=delivery.state,
-        attempts=delivery.attempts,
-        error=delivery.error,
-    )
-
-
-def delivery_shape(delivery: Delivery) -> DeliveryShape:
-    return DeliveryShape(
-        id=delivery.id,
-        session_key=delivery.session_key,
-        seq=delivery.seq,
-        address=delivery.address,
-        state=delivery.state,
-        attempts=delivery.attempts,
-        next_attempt_at=utc(delivery.next_attempt_at),
-        sent_at=utc(delivery.sent_at),
-        receipt=dict(delivery.receipt) if delivery.receipt is not None else None,
-        error=delivery.error,
-    )

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from homing.model.messages import Delivery, Kind, Message
-from homing.operations.shapes.base import Answer, utc
-from homing.operations.shapes.delivery import CarriedShape, carried_shape
+from homing.operations.shapes.base import Answer
+from homing.operations.shapes.delivery import CarriedShape
 
 
 class CardShape(Answer):
@@ -36,17 +36,8 @@ class MessageShape(Answer):
 
 def message_shape(message: Message, deliveries: Sequence[Delivery] = ()) -> MessageShape:
     """Show a message with how far it got."""
-    return MessageShape(
-        session_key=message.session_key,
-        seq=message.seq,
-        role=message.role,
-        kind=message.kind,
-        text=message.text,
-        turn_id=message.turn_id,
-        inbound_id=message.inbound_id,
-        model=message.model,
-        meta=dict(message.meta),
-        created_at=str(utc(message.created_at)),
+    return MessageShape.of(
+        message,
         cards=[CardShape.model_validate(dict(card)) for card in message.cards],
-        deliveries=[carried_shape(delivery) for delivery in deliveries],
+        deliveries=[CarriedShape.of(delivery) for delivery in deliveries],
     )

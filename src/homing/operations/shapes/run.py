@@ -9,8 +9,8 @@ from homing.model.messages import Delivery
 from homing.model.runs import Run, RunState, Trigger
 from homing.model.turns import Step
 from homing.model.words import RUN_STATES, TRIGGERS, reason_words
-from homing.operations.shapes.base import Answer, local, utc
-from homing.operations.shapes.delivery import CarriedShape, carried_shape
+from homing.operations.shapes.base import Answer, local
+from homing.operations.shapes.delivery import CarriedShape
 
 WaitingFor = Literal["session", "slot"]
 
@@ -81,7 +81,7 @@ class RunRow(RunShape):
 
 def run_row(run: Run, *, waiting_for: WaitingFor | None = None, deliveries: Sequence[Delivery] = ()) -> RunRow:
     """Show a run in a list."""
-    return RunRow(**_plain(run, waiting_for, deliveries))
+    return RunRow.of(run, **_more(run, waiting_for, deliveries))
 
 
 def run_shape(
@@ -92,20 +92,13 @@ def run_shape(
     steps: Sequence[Step] = (),
 ) -> RunShape:
     """Show a run whole."""
-    return RunShape(
-        **_plain(run, waiting_for, deliveries),
-        error=run.error,
-        prompt=run.prompt,
-        variables=dict(run.variables) if run.variables is not None else {},
-        steps=[
-            StepShape(n=step.n, kind=step.kind, name=step.name, duration_ms=step.duration_ms)
-            for step in steps
-            if step.kind != "inject"
-        ],
-    )
+    shown = [StepShape.of(step) for step in steps if step.kind != "inject"]
+    variables = dict(run.variables or {})
+    return RunShape.of(run, variables=variables, steps=shown, **_more(run, waiting_for, deliveries))
 
 
-def _plain(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delivery]) -> dict[str, Any]:
+def _more(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delivery]) -> dict[str, Any]:
+    """Give what a run does not hold as it is shown; its schedule's instants are on the clock of its zone."""
     ref = None
     if run.prompt_id is not None and run.prompt_version is not None and run.prompt_sha256 is not None:
         ref = PromptRefShape(id=run.prompt_id, version=run.prompt_version, sha256=run.prompt_sha256)
@@ -113,32 +106,15 @@ def _plain(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delive
     if run.started_at is not None and run.finished_at is not None:
         took = int((run.finished_at - run.started_at).total_seconds() * 1000)
     return {
-        "id": run.id,
-        "job_id": run.job_id,
-        "job_name": run.job_name,
-        "trigger": run.trigger,
         "trigger_words": TRIGGERS[run.trigger],
         "scheduled_for": local(run.scheduled_for, run.tz),
-        "state": run.state,
         "state_words": RUN_STATES[run.state],
         "waiting_for": waiting_for,
-        "reason": run.reason,
         "reason_words": reason_words(run.reason),
-        "queued_at": utc(run.queued_at),
-        "started_at": utc(run.started_at),
-        "finished_at": utc(run.finished_at),
         "duration_ms": took,
-        "lateness_ms": run.lateness_ms,
-        "attempt": run.attempt,
-        "missed_count": run.missed_count,
         "missed_until": local(run.missed_until, run.tz),
-        "summary": run.summary,
         "prompt_ref": ref,
-        "session_key": run.session_key,
-        "turn_id": run.turn_id,
-        "opening_seq": run.opening_seq,
-        "closing_seq": run.closing_seq,
         "next_run_at": local(run.next_run_at, run.tz),
-        "usage": UsageShape(input_tokens=run.input_tokens, output_tokens=run.output_tokens),
-        "deliveries": [carried_shape(delivery) for delivery in deliveries],
+        "usage": UsageShape.of(run),
+        "deliveries": [CarriedShape.of(delivery) for delivery in deliveries],
     }

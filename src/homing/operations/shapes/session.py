@@ -79,49 +79,25 @@ def session_shape(
     last_message: Message | None,
 ) -> SessionShape:
     """Show a session. `waiting` is in the order of the line; `busy` says whether its lane has an open turn."""
-    return SessionShape(
-        key=session.key,
-        title=session.title,
-        agent_id=session.agent_id,
-        user_id=session.user_id,
+    return SessionShape.of(
+        session,
         timezone=timezone,
         state="idle" if turn is None else "running",
-        turn=None
-        if turn is None
-        else OpenTurnShape(
-            id=turn.id,
-            source=turn.source,
-            run_id=turn.run_id,
-            depth=turn.depth,
-            started_at=str(utc(turn.opened_at)),
-        ),
+        turn=None if turn is None else OpenTurnShape.of(turn, started_at=utc(turn.opened_at)),
         lane=[_waiting(inbound, first=n == 0 and not busy) for n, inbound in enumerate(waiting)],
         lane_size=waiting_size,
         addresses=list(addresses),
         automations=AutomationCounts(enabled=automations[0], total=automations[1]),
         last_message=None
         if last_message is None
-        else LastMessageShape(
-            seq=last_message.seq,
-            role=last_message.role,
-            kind=last_message.kind,
-            text=last_message.text[:_SHOWN],
-            created_at=str(utc(last_message.created_at)),
-        ),
-        revision=session.revision,
-        created_at=str(utc(session.created_at)),
-        updated_at=str(utc(session.updated_at)),
-        deleted_at=utc(session.deleted_at),
+        else LastMessageShape.of(last_message, text=last_message.text[:_SHOWN]),
     )
 
 
 def _waiting(inbound: Inbound, *, first: bool) -> WaitingShape:
-    return WaitingShape(
+    return WaitingShape.of(
+        inbound,
         inbound_id=inbound.id,
-        source=inbound.source,
         text=inbound.text[:_SHOWN],
-        run_id=inbound.run_id,
-        depth=inbound.depth,
         waiting_for="turn" if inbound.line == "note" else "slot" if first else "session",
-        queued_at=str(utc(inbound.queued_at)),
     )
