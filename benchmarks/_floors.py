@@ -138,7 +138,7 @@ FLOORS = (
     Floor(
         id="F1", what="dispatch of 10,000 jobs due at once, SQLite, against APScheduler 3.11 with its defaults",
         floor="30x", command="dispatch", judge=_f1,
-        why_not="APScheduler changes one row a job and keeps no record of runs; we write sixteen. What the database"
+        why_not="APScheduler changes one row per job and keeps no record of runs; we write sixteen. What the database"
         " itself takes of them is what is written by hand.",
     ),
     Floor(

@@ -61,7 +61,7 @@ alert by them. An event with a traceback is a bug in Homing."""
 _EVENTS = {
     "accept_failed": "A new connection could not be accepted, for example because file descriptors ran out.",
     "clock_leapt": "The system clock jumped. Jobs that came due in the leap wait (ADR 0027).",
-    "delivery.STATE": "An attempt at a delivery ended; STATE is `sent`, `pending` (will be tried again) or `dead`.",
+    "delivery.STATE": "An attempt at a delivery ended; STATE is `sent`, `failed` (tried again later) or `dead`.",
     "delivery.broken": "A channel raised an unexpected error; the attempt counts as failed.",
     "delivery.lost": "The result of an attempt could not be written; it may be sent again, under the same id.",
     "delivery.take": "Due deliveries could not be read; the courier tries again.",
