@@ -241,9 +241,9 @@ def _record(home: Path) -> Path:
 
 async def _serve(home: Path) -> None:
     """Serve as `homing up` does, and write down what each request took."""
-    from homing.cli.doors import make_doors
-    from homing.cli.house import open_instance
-    from homing.cli.serving import bind, on_signals, serving, until
+    from homing.cli.instance import open_instance
+    from homing.cli.serving import bind, make_doors, serving
+    from homing.cli.shutdown import on_signals, until
     from homing.settings import load
     from homing.wiring import make_engine, running
 

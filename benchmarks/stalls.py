@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from benchmarks._instance import database, instance, say
 from benchmarks._witness import watched_loop
-from homing.cli.doors import make_doors
+from homing.cli.serving import make_doors
 from homing.model.people import OWNER
 from homing.store import people
 from homing.web.server import make_server

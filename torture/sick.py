@@ -22,11 +22,11 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from homing.agent.journal import Tool, ToolCall
-from homing.cli.doors import make_doors
 from homing.cli.home import make_home, only_engine, sqlite_file
-from homing.cli.house import admit_owner, open_instance
+from homing.cli.instance import admit_owner, open_instance
 from homing.cli.logs import set_up_logs
-from homing.cli.serving import bind, on_signals, serving, until
+from homing.cli.serving import bind, make_doors, serving
+from homing.cli.shutdown import on_signals, until
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
 from homing.engine.turn_context import TurnThinker

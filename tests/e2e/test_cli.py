@@ -22,7 +22,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from homing.cli.chat.within import own_server
+from homing.cli.process import own_server
 from homing.client import Client
 from homing.settings import load
 from homing.testing import PostgresServer

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, TextContent
 from starlette.applications import Starlette
 
 from homing.agent.models import Models
-from homing.cli.doors import make_doors
+from homing.cli.serving import make_doors
 from homing.model.people import OWNER
 from homing.wiring import Homing
 from support.site import BASE, OWNER_TOKEN, STRANGER_TOKEN, give_token

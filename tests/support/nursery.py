@@ -140,7 +140,7 @@ def _tell(**news: int) -> None:
 
 
 def _child(order: Order) -> None:
-    from homing.cli.ending import run_out
+    from homing.cli.shutdown import run_out
     from support.worker import work
 
     log = os.open(order.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -14,7 +14,7 @@ def main() -> None:
     # Whatever we write is for this user only: conversations and secrets.
     os.umask(0o077)
 
-    from homing.cli.leaving import leave
     from homing.cli.main import run
+    from homing.cli.shutdown import leave
 
     leave(run(sys.argv[1:]))

@@ -53,7 +53,7 @@ def reach(settings: Settings) -> BaseClient:
     found = running_server(settings)
     if found is not None:
         return found
-    from homing.cli.house import caller_here, open_instance
+    from homing.cli.instance import caller_here, open_instance
     from homing.cli.logs import quiet_logs
     from homing.client.local import LocalClient
 

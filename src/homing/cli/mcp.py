@@ -71,7 +71,7 @@ def _find(settings: Settings) -> "Post | None":
 
 
 def _open(settings: Settings, *, every: bool) -> "tuple[LocalBackend, Homing]":
-    from homing.cli.house import caller_here, open_instance
+    from homing.cli.instance import caller_here, open_instance
     from homing.mcp.local import LocalBackend
 
     try:

@@ -1,6 +1,8 @@
 """`homing open`: a fresh sign-in link to the running server's page."""
 
 import asyncio
+import os
+import sys
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -29,9 +31,7 @@ def open_page(
         raise failed(
             f"No server of this home ({settings.home}) is running.", hint="Start it: `homing up` prints a link, too."
         )
-    from homing.cli.browser import can_open, open_browser
-    from homing.cli.codes import sign_in_link
-    from homing.cli.house import open_instance
+    from homing.cli.instance import open_instance, sign_in_link
     from homing.cli.logs import quiet_logs
 
     quiet_logs()
@@ -52,3 +52,18 @@ def _is_same(wanted: str, url: str | None, public_url: str | None) -> bool:
         return url is not None
     host, port = urlsplit(wanted).hostname or "", urlsplit(wanted).port
     return host in ("localhost", "127.0.0.1", "::1") and port == urlsplit(url).port
+
+
+def can_open() -> bool:
+    """Say whether a person sits in front of a screen that shows pages."""
+    if not sys.stdout.isatty() or os.environ.get("SSH_CONNECTION"):
+        return False
+    if sys.platform == "darwin":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def open_browser(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)

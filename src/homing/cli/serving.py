@@ -1,18 +1,64 @@
-"""A server on a socket we hold: we handle the signals, so that turns end or are handed back before the doors close."""
+"""The app with all doors that speak HTTP, and its server on a socket that we hold."""
 
 import asyncio
 import contextlib
 import os
-import signal
 import socket
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
+from functools import partial
 
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from homing.cli.problems import failed
+from homing.model.people import Caller
 from homing.settings import Settings
+from homing.web.app import make_app
+from homing.web.bodies import read_body
 from homing.web.connections import BACKLOG
+from homing.web.endpoint import let_in
+from homing.web.hosts import check_origin
 from homing.web.server import make_server
+from homing.web.state import AppState
+from homing.web.waiting import closed
+from homing.wiring import Homing
+
+
+def make_doors(homing: Homing) -> Starlette:
+    """Make the app that a server runs. Both doors ask for the same proof and count in the same buckets."""
+    app = make_app(store=homing.store, instance=homing.instance, clock=homing.clock)
+    state: AppState = app.state.homing
+
+    async def admit(request: Request) -> Caller:
+        check_origin(request, homing.settings)
+        return await let_in(state, request)
+
+    def make_mcp() -> ASGIApp:
+        from homing.mcp.http import make_mcp_app
+
+        return make_mcp_app(
+            store=homing.store, instance=homing.instance, admit=admit, read=read_body, closed=partial(closed, state)
+        )
+
+    app.router.routes.append(Route("/mcp", endpoint=_MadeWhenAsked(make_mcp)))
+    return app
+
+
+class _MadeWhenAsked:
+    """An app that is made for its first request: MCP's library takes half a second to import, and not all need it."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        await self._made(scope, receive, send)
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -27,19 +73,6 @@ def bind(settings: Settings) -> socket.socket:
             code="port_taken",
             hint="Choose another with --port or HOMING_PORT; 0 takes a free one.",
         ) from None
-
-
-def url_of(settings: Settings, listening: socket.socket) -> str:
-    """Tell the address under which this machine reaches the server."""
-    host, port = listening.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - a comparison, not a way to listen
-        host = "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def link_base(settings: Settings, listening: socket.socket) -> str:
-    """Tell the address that goes into links."""
-    return settings.public_url or url_of(settings, listening)
 
 
 @contextlib.contextmanager
@@ -62,25 +95,3 @@ async def serving(app: Starlette, listening: socket.socket) -> AsyncGenerator[as
     finally:
         server.should_exit = True
         await task
-
-
-def on_signals(*numbers: signal.Signals) -> asyncio.Event:
-    """Make an event that a signal sets; a second signal ends the process at once."""
-    told = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def tell(number: signal.Signals) -> None:
-        told.set()
-        loop.remove_signal_handler(number)
-        signal.signal(number, signal.SIG_DFL)
-
-    for number in numbers:
-        loop.add_signal_handler(number, tell, number)
-    return told
-
-
-async def until(told: asyncio.Event, *tasks: asyncio.Task[None]) -> None:
-    """Wait for the event or the first task that ends."""
-    waiting = asyncio.create_task(told.wait())
-    await asyncio.wait({waiting, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()

@@ -78,7 +78,7 @@ def revoke(
 
 def rotate(as_json: AsJson = False) -> None:
     """Replace the owner's token of this home; the old one ends with its browsers and the tokens made with it."""
-    from homing.cli.house import open_instance, rotate_owner
+    from homing.cli.instance import open_instance, rotate_owner
     from homing.cli.logs import quiet_logs
 
     settings = load()

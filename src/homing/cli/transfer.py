@@ -81,7 +81,7 @@ def _open(settings: Settings) -> "Homing":
             "HOMING_URL names a server elsewhere, and this works on the database itself.",
             hint="Run it on that machine, without HOMING_URL.",
         )
-    from homing.cli.house import open_instance
+    from homing.cli.instance import open_instance
     from homing.cli.logs import quiet_logs
 
     quiet_logs()

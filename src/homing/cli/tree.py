@@ -115,14 +115,14 @@ GROUPS = {
 }
 
 COMMANDS = {
-    "up": "up:up",
+    "up": "process:up",
     "chat": "chat.command:chat",
     "send": "sending:send",
     "open": "opening:open_page",
     "status": "jobs.reading:status",
-    "serve": "up:serve",
-    "work": "up:work",
-    "doctor": "doctor.command:doctor",
+    "serve": "process:serve",
+    "work": "process:work",
+    "doctor": "doctor:doctor",
     "mcp": "mcp:mcp",
     "import": "transfer:import_file",
     "export": "transfer:export",

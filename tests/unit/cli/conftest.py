@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from homing.cli.chat.within import own_server
 from homing.cli.main import run
+from homing.cli.process import own_server
 from homing.settings import load
 from homing.wiring import prepare, wire
 from support.commands import Homing, Said

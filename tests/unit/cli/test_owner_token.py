@@ -10,9 +10,9 @@ from urllib.request import Request, urlopen
 import pytest
 import sqlalchemy as sa
 
-from homing.cli.chat.within import own_server
 from homing.cli.home import home_lock
-from homing.cli.house import open_instance, rotate_owner
+from homing.cli.instance import open_instance, rotate_owner
+from homing.cli.process import own_server
 from homing.settings import load
 from homing.store import people
 from homing.store import tables as t

@@ -26,7 +26,7 @@ def chat(
     with ExitStack() as held:
         server = running_server(settings)
         if server is None:
-            from homing.cli.chat.within import own_server
+            from homing.cli.process import own_server
 
             server = Client(held.enter_context(own_server(settings)), known_token(settings), user_agent=CLI)
         held.callback(server.close)

@@ -1,13 +1,14 @@
-"""Opening the house for a command or a server: wired, its database up to date, and who asks in it."""
+"""An instance opened for a command or a server: wired, its database up to date; its owner's token and sign-in links."""
 
 import socket
 from collections.abc import Callable
 
 from homing.cli.home import home_id, home_lock, owner_token, replace_token
-from homing.cli.problems import Problem, failed, refused
+from homing.cli.problems import Problem, failed
 from homing.client.home import known_token
 from homing.model.people import OWNER, Caller, Door
-from homing.operations.people import recognise
+from homing.operations.context import Context
+from homing.operations.people import create_code, recognise
 from homing.settings import Settings
 from homing.store import Tx, people
 from homing.store.people import FROM_ENVIRONMENT, Token
@@ -70,6 +71,28 @@ def caller_here(homing: Homing, door: Door) -> Callable[[Tx], Caller]:
     return find
 
 
+def sign_in_link(homing: Homing, base: str) -> str:
+    """Make a fresh sign-in link for the owner: ten minutes, once. It ends with the owner's token of this home.
+
+    The code stands in the fragment, so that link previews cannot use it up.
+    """
+    settings = homing.settings
+    secret, home = known_token(settings), home_id(settings)
+
+    def create(tx: Tx) -> str:
+        known = people.look_up_secret(tx, secret) if secret is not None else None
+        if known is not None and not known.is_alive(tx.now()):
+            raise token_refused(settings, known)
+        # A server elsewhere may have let in the token that this home shares with it.
+        token = people.owner_token(tx, home) or (known if known is not None and known.owner is not None else None)
+        if token is None:
+            raise failed("This home has no owner's token yet.", hint="Start the server here: `homing up`.")
+        owner = Caller(user_id=OWNER, role="admin", door="cli", token_id=token.id, approve=token.approve)
+        return create_code(Context(tx=tx, caller=owner, instance=homing.instance), made_from=token.id)
+
+    return f"{base}/sign-in#code={homing.store.write_now(create)}"
+
+
 def token_refused(settings: Settings, token: Token) -> Problem:
     """Say that this home's token is no longer valid, and what to do."""
     when = token.revoked_at or token.expires_at
@@ -98,12 +121,3 @@ def unmarked_words(count: int) -> str:
     """Say that an earlier Homing left admin tokens that still work."""
     tokens = "1 admin token without a name is" if count == 1 else f"{count} admin tokens without a name are"
     return f"{tokens} left from earlier starts, and still valid."
-
-
-def need_postgres(settings: Settings, command: str) -> None:
-    """SQLite has one engine process; splitting doors from engine needs a database that several may share."""
-    if settings.database_url.startswith("sqlite"):
-        raise refused(
-            f"`homing {command}` needs PostgreSQL: SQLite belongs to one process.",
-            hint="Use `homing up`, or set HOMING_DATABASE_URL to postgresql://…",
-        )

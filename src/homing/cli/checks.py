@@ -1,0 +1,259 @@
+"""What `homing doctor` looks at: this machine, the database, the model, the channels, the sandbox and the server."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+import homing
+from homing.agent.choice import choose
+from homing.agent.models import Models
+from homing.cli.connection import running_server
+from homing.cli.home import sqlite_file
+from homing.cli.instance import UNMARKED_FIX, unmarked_words
+from homing.cli.problems import Problem, hint_of, spoken
+from homing.model.clock import SystemClock
+from homing.model.errors import Error
+from homing.sandbox.errors import NO_PYTHON, NoSandbox
+from homing.settings import Settings
+from homing.store import Store, files, maintenance, people, schema
+from homing.store.maintenance import Worker
+from homing.wiring import open_sandbox
+
+_LEAST_FREE = 200_000_000
+_LITTLE_FREE = 1_000_000_000
+# A summer and a winter offset that every current zone data has.
+_PROBE, _SUMMER, _WINTER = "Europe/Berlin", datetime(2026, 7, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+_APART = timedelta(seconds=2)
+_ALIVE = timedelta(seconds=60)
+_ANSWERS_WITHIN = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that was looked at. `wrong` needs somebody; `note` is worth knowing."""
+
+    what: str
+    state: Literal["ok", "note", "wrong"]
+    said: str
+    fix: str | None = None
+
+
+def ok(what: str, said: str) -> Finding:
+    return Finding(what=what, state="ok", said=said)
+
+
+def noted(what: str, said: str, fix: str | None = None) -> Finding:
+    return Finding(what=what, state="note", said=said, fix=fix)
+
+
+def wrong(what: str, said: str, fix: str) -> Finding:
+    return Finding(what=what, state="wrong", said=said, fix=fix)
+
+
+def look_at_clock(built_after: datetime) -> Finding:
+    """A clock that is far behind fires nothing; one that nobody sets drifts."""
+    now = datetime.now(UTC)
+    if now < built_after:
+        fix = "Set the clock, and let NTP keep it."
+        return wrong("Clock", f"It says {now:%Y-%m-%d %H:%M} UTC, which is before this program was made.", fix)
+    kept = _is_kept()
+    said = f"{now:%Y-%m-%d %H:%M:%S} UTC"
+    if kept is False:
+        return noted("Clock", f"{said}, not synchronised", "Switch on NTP, for example: timedatectl set-ntp true")
+    return ok("Clock", said if kept is None else f"{said}, synchronised")
+
+
+def look_at_sandbox(settings: Settings) -> Finding:
+    """Try the sandbox; only the programs that agents run need it."""
+    try:
+        found = asyncio.run(open_sandbox(settings))
+    except NoSandbox as refused:
+        said = f"programs cannot run here ({refused.error})" if refused.error else "programs cannot run here"
+        return noted("Sandbox", said, refused.detail)
+    said = f"bubblewrap {found.version_text} works"
+    if not found.whole:
+        return noted("Sandbox", f"{said}, but cannot limit /tmp and /dev/shm", "Install bubblewrap 0.8 or newer.")
+    return ok("Sandbox", said) if found.python else noted("Sandbox", f"{said}, without network", NO_PYTHON)
+
+
+def _is_kept() -> bool | None:
+    tool = shutil.which("timedatectl")
+    if tool is None:
+        return None
+    command = [tool, "show", "--property=NTPSynchronized", "--value"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=3, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return {"yes": True, "no": False}.get(told.stdout.strip())
+
+
+def look_at_zones(settings: Settings) -> Finding:
+    """Without zone data a schedule cannot be read."""
+    fix = "Install the Python package tzdata, or your system's."
+    try:
+        zone = ZoneInfo(_PROBE)
+    except ZoneInfoNotFoundError:
+        return wrong("Time zones", "There is no zone data on this machine.", fix)
+    if _SUMMER.astimezone(zone).utcoffset() == _WINTER.astimezone(zone).utcoffset():
+        return wrong("Time zones", f"The zone data knows no summer time in {_PROBE}.", fix)
+    said = f"{settings.timezone}, {len(available_timezones())} zones known"
+    if settings.timezone in ("UTC", "Etc/UTC"):
+        return noted("Time zones", said, "If that is not your zone, set HOMING_TIMEZONE, for example Europe/Berlin.")
+    return ok("Time zones", said)
+
+
+def look_at_disk(settings: Settings) -> Finding:
+    """A full disk ends all promises."""
+    home = settings.home
+    there = next(path for path in (home, *home.parents) if path.exists())
+    if not os.access(there, os.W_OK):
+        fix = "Make it writable, or set HOMING_HOME to a folder that is."
+        return wrong("Disk", f"{there} cannot be written to.", fix)
+    free = shutil.disk_usage(there).free
+    said = f"{free / 1e9:.1f} GB free at {home}"
+    if free < _LEAST_FREE:
+        return wrong("Disk", said, "Make room, or move HOMING_HOME to a larger disk.")
+    if free < _LITTLE_FREE:
+        return noted("Disk", said, "Make room before it is full.")
+    if readable := [path for path in _secrets(settings) if _readable_by_others(path)]:
+        names = " ".join(str(path) for path in readable)
+        return wrong("Disk", f"Others can read {names}.", f"chmod 600 {names}")
+    return ok("Disk", said)
+
+
+def _secrets(settings: Settings) -> list[Path]:
+    """Name what is for the owner only: token, settings (they may hold keys), the database, and backups in home."""
+    database = [] if (file := sqlite_file(settings)) is None else [file, *file.parent.glob(f"{file.name}-*")]
+    return [settings.token_file, settings.file, *database, *sorted(settings.home.glob("homing-*.db"))]
+
+
+def _readable_by_others(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & 0o077)
+    except OSError:
+        return False
+
+
+def made_at(path: Path) -> datetime:
+    """Tell when this program's files were put here; a day's grace for clocks of build machines."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC) - timedelta(days=1)
+
+
+def look_at_store(settings: Settings) -> list[Finding]:
+    """Look at the database; what needs it is left out when it does not answer."""
+    if (file := sqlite_file(settings)) is not None and not file.exists():
+        # Looking makes no file: a server may be running on the one that was there.
+        return [noted("Database", f"SQLite, {file}: not there", "`homing up` makes it, or `homing db restore FILE`.")]
+    store = Store(settings.database_url, SystemClock())
+    try:
+        return _look_into(store, settings)
+    except Error as error:
+        return [wrong("Database", str(error), "Start it, or correct HOMING_DATABASE_URL.")]
+    finally:
+        store.engine.dispose()
+
+
+def _look_into(store: Store, settings: Settings) -> list[Finding]:
+    name = "PostgreSQL" if store.postgres else f"SQLite, {store.url.database}"
+    if not store.postgres and (damage := files.check(Path(store.url.database or ""))) is not None:
+        return [wrong("Database", f"{name} is damaged: {damage}.", f"Stop Homing. {files.RESTORE}")]
+    version, newest = schema.current(store)
+    if version is None:
+        return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
+    if version != newest:
+        return [ok("Database", f"{name} answers"), _migrations(version, newest)]
+    now, beats, unmarked = store.write_now(
+        lambda tx: (tx.now(), maintenance.workers(tx, _ALIVE), people.count_unmarked_admins(tx))
+    )
+    found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
+    tokens = [noted("Tokens", unmarked_words(unmarked), UNMARKED_FIX)] if unmarked else []
+    return [*found, *tokens, _engine(beats, settings), *_notes(beats)]
+
+
+def _notes(beats: list[Worker]) -> list[Finding]:
+    """What workers report: that they are too old for the database, or do not trust the clock."""
+    fix = "Upgrade and restart it if it is too old; check the clock and its NTP if that leapt."
+    return [wrong("Engine", f"{worker.name}: {worker.note}.", fix) for worker in beats if worker.note]
+
+
+def _database(name: str, now: datetime, *, postgres: bool) -> Finding:
+    apart = abs(datetime.now(UTC) - now)
+    if postgres and apart > _APART:
+        fix = "Let NTP keep both clocks: jobs fire by the database's."
+        return wrong("Database", f"Its clock is {apart.total_seconds():.0f} s away from this machine's.", fix)
+    return ok("Database", f"{name} answers and is whole")
+
+
+def _migrations(version: str, newest: str) -> Finding:
+    if version > newest:
+        fix = "Install the newer Homing, or go back to a backup."
+        return wrong("Migrations", f"schema {version} was made by a newer Homing; this one knows {newest}.", fix)
+    return wrong("Migrations", f"schema {version}, the newest is {newest}.", "homing db upgrade")
+
+
+def _engine(beats: list[Worker], settings: Settings) -> Finding:
+    if not beats:
+        return wrong("Engine", "No engine is running: nothing fires.", "homing up")
+    if not settings.scheduler_enabled or not any(worker.schedules for worker in beats):
+        fix = "Set HOMING_SCHEDULER_ENABLED=on and start again."
+        return wrong("Engine", "An engine runs, but its scheduler is switched off: nothing fires by itself.", fix)
+    age = (datetime.now(UTC) - max(worker.beat_at for worker in beats)).total_seconds()
+    return ok("Engine", f"{len(beats)} at work, last beat {max(0, age):.0f} s ago")
+
+
+def look_at_model(settings: Settings) -> Finding:
+    """A model that cannot be made answers nobody. It is made, not called: a call costs money."""
+    choice = choose(settings.model, os.environ)
+    if choice.offline:
+        return noted("Model", f"offline. {choice.why}")
+    try:
+        asyncio.run(_make_model(choice.name))
+    except Error as error:
+        return wrong("Model", f"{choice.name}: {error}", "Set its key, or HOMING_MODEL to a model you have.")
+    return ok("Model", f"{choice.name}. {choice.why}")
+
+
+async def _make_model(name: str) -> None:
+    models = Models()
+    await models.get(name)
+    await models.close()
+
+
+def look_at_channels(settings: Settings) -> list[Finding]:
+    """The terminal, the page and webhooks need nothing; mail needs its server."""
+    found = [ok("Channels", "web, cli, api, webhook")]
+    if settings.smtp_url is None:
+        return [*found, noted("Mail", "not set up", "To send mail, set HOMING_SMTP_URL, such as smtps://user:…@host")]
+    at = urlsplit(settings.smtp_url)
+    port = at.port or (465 if at.scheme == "smtps" else 587)
+    try:
+        socket.create_connection((at.hostname or "", port), timeout=_ANSWERS_WITHIN).close()
+    except OSError as error:
+        said = f"{at.hostname}:{port} does not answer ({error.strerror or error})."
+        return [*found, wrong("Mail", said, "Check HOMING_SMTP_URL, and that this machine may reach it.")]
+    return [*found, ok("Mail", f"{at.hostname}:{port} answers")]
+
+
+def look_at_server(settings: Settings) -> Finding:
+    try:
+        server = running_server(settings)
+        if server is None:
+            return noted("Server", "none of this home is running", "homing up")
+        with closing(server):
+            version = server.ask("get_status")["version"]
+    except Problem as problem:
+        return wrong("Server", spoken(problem), hint_of(problem) or "Start it again.")
+    if version != homing.__version__:
+        fix = "Start the server again, so that both are the same."
+        return wrong("Server", f"{server.url} is version {version}, this command {homing.__version__}.", fix)
+    return ok("Server", f"{server.url} answers")
