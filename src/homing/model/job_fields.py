@@ -20,7 +20,7 @@ THINKING_LEVELS = ("off", "on", "minimal", "low", "medium", "high", "xhigh", "ma
 PayloadKind = Literal["agent_turn", "reminder", "system_event"]
 
 _BOUNDS = "Bounds"
-_HOW = "How it runs"
+HOW = "How it runs"
 _REST = "Everything else"
 
 
@@ -34,7 +34,7 @@ class Payload:
     """What a job does when it comes due."""
 
     kind: PayloadKind = settable(
-        "agent_turn", column="payload_kind", panel=_HOW, help="agent_turn, reminder or system_event."
+        "agent_turn", column="payload_kind", panel=HOW, help="agent_turn, reminder or system_event."
     )
     message: str = settable(
         "",
@@ -44,15 +44,15 @@ class Payload:
         flags=("-m", "--message"),
         help="What to do then; - reads it from stdin.",
     )
-    model: str | None = settable(None, foreign=True, panel=_HOW, help="Another model for its turns.")
+    model: str | None = settable(None, foreign=True, panel=HOW, help="Another model for its turns.")
     thinking: str | None = settable(
-        None, aliases=("thinking_level",), foreign=True, panel=_HOW, help="How hard: off, low, medium, high …"
+        None, aliases=("thinking_level",), foreign=True, panel=HOW, help="How hard: off, low, medium, high …"
     )
     timeout_seconds: float | None = settable(
-        300.0, least=0, most=604_800, foreign=True, panel=_HOW, help="300 unless given."
+        300.0, least=0, most=604_800, foreign=True, panel=HOW, help="300 unless given."
     )
     context: Literal["session", "since_last", "none"] = settable(
-        "session", panel=_HOW, help="session, since_last or none."
+        "session", panel=HOW, help="session, since_last or none."
     )
 
 
@@ -91,32 +91,32 @@ class JobFields:
         choices=("main", "isolated"),
         aliases=("session_target",),
         flags=("--isolated/--no-isolated",),
-        panel=_HOW,
+        panel=HOW,
         help="In a session of its own; reports back.",
     )
-    quiet: bool = settable(False, panel=_HOW, help="Silent when there is no news.")
+    quiet: bool = settable(False, panel=HOW, help="Silent when there is no news.")
     delete_after_run: bool = settable(
         False,
         foreign=True,
         flags=("--delete-after-run/--keep-after-run",),
-        panel=_HOW,
+        panel=HOW,
         help="Remove it after a good run.",
     )
     write_back: Literal["full", "summary", "none"] = settable(
-        "full", panel=_HOW, help="Of an isolated run: full, summary, none."
+        "full", panel=HOW, help="Of an isolated run: full, summary, none."
     )
     continues: bool = settable(
         True,
         name="continue",
         flags=("--continue/--no-continue",),
-        panel=_HOW,
+        panel=HOW,
         help="An isolated report continues the chat.",
     )
     wake: Literal["now", "next_heartbeat"] = settable(
-        "now", aliases=("wake_mode",), foreign=True, panel=_HOW, help="Of a system_event: now or next_heartbeat."
+        "now", aliases=("wake_mode",), foreign=True, panel=HOW, help="Of a system_event: now or next_heartbeat."
     )
     may_schedule: bool = settable(
-        False, flags=("--may-schedule/--may-not-schedule",), panel=_HOW, help="Its turns may add automations."
+        False, flags=("--may-schedule/--may-not-schedule",), panel=HOW, help="Its turns may add automations."
     )
     description: str | None = settable(None, most=MAX_LONG, foreign=True, panel=_REST, help="A note for yourself.")
     enabled: bool = settable(True, flags=("--enabled/--disabled",), panel=_REST, help="Begin paused.")

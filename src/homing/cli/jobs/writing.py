@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.connection import AsJson, Connection, connected
-from homing.cli.jobs import flags as f
+from homing.cli.jobs.flags import fields_of, with_job_flags
 from homing.cli.lookup import find_job, session_key
 from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
@@ -15,50 +15,21 @@ _HELP = "Try `homing cron add --help`."
 _EXAMPLE = 'homing cron add "in 10 minutes" "Time to stretch"'
 
 
+@with_job_flags
 def add(
+    given: Json,
     when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="'in 10 minutes', 'weekdays at 8' …")] = None,
     message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to do then.")] = None,
-    name: f.Name = None,
-    message: f.Message = None,
-    when: f.When = None,
-    at: f.At = None,
-    every: f.Every = None,
-    cron: f.Cron = None,
-    interval: f.Interval = None,
-    tz: f.Tz = None,
-    until: f.Until = None,
     session: Annotated[str | None, typer.Option("-s", "--session", help="A key or a title; else cli:main.")] = None,
-    isolated: f.Isolated = None,
-    reminder: f.Reminder = None,
-    quiet: f.Quiet = None,
-    delete_after_run: f.DeleteAfterRun = None,
-    kind: f.Kind = None,
-    model: f.Model = None,
-    thinking: f.Thinking = None,
-    timeout_seconds: f.Timeout = None,
-    context: f.Context = None,
-    write_back: f.WriteBack = None,
-    continue_: f.Continue = None,
-    wake: f.Wake = None,
-    may_schedule: f.MaySchedule = None,
-    starts_at: f.StartsAt = None,
-    max_runs: f.MaxRuns = None,
-    catch_up: f.CatchUp = None,
-    catch_up_window_seconds: f.CatchUpWindow = None,
-    description: f.Description = None,
-    enabled: f.Enabled = None,
-    dedupe_key: f.DedupeKey = None,
-    sender_id: f.SenderId = None,
     job_id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add an automation: `homing cron add "every weekday at 8" "Say good morning"`."""
-    given = dict(locals())
-    _take_positionals(given)
+    _take_positionals(given, when_given, message_given)
     # Somebody who gives a name alone has said what it is about.
-    given["message"] = given["message"] or name
+    given["message"] = given["message"] or given["name"]
     _check_complete(given)
-    body = f.fields_of(given)
+    body = fields_of(given)
     if job_id is not None:
         body["id"] = job_id
     with connected(as_json) as connection:
@@ -67,47 +38,18 @@ def add(
         connection.screen.show(job, lambda: _drawn(job, _added(job)))
 
 
+@with_job_flags
 def update(
+    given: Json,
     job_id: Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")],
     when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
     message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
-    name: f.Name = None,
-    message: f.Message = None,
-    when: f.When = None,
-    at: f.At = None,
-    every: f.Every = None,
-    cron: f.Cron = None,
-    interval: f.Interval = None,
-    tz: f.Tz = None,
-    until: f.Until = None,
-    isolated: f.Isolated = None,
-    reminder: f.Reminder = None,
-    quiet: f.Quiet = None,
-    delete_after_run: f.DeleteAfterRun = None,
-    kind: f.Kind = None,
-    model: f.Model = None,
-    thinking: f.Thinking = None,
-    timeout_seconds: f.Timeout = None,
-    context: f.Context = None,
-    write_back: f.WriteBack = None,
-    continue_: f.Continue = None,
-    wake: f.Wake = None,
-    may_schedule: f.MaySchedule = None,
-    starts_at: f.StartsAt = None,
-    max_runs: f.MaxRuns = None,
-    catch_up: f.CatchUp = None,
-    catch_up_window_seconds: f.CatchUpWindow = None,
-    description: f.Description = None,
-    enabled: f.Enabled = None,
-    dedupe_key: f.DedupeKey = None,
-    sender_id: f.SenderId = None,
     revision: Annotated[int | None, typer.Option(help="Only if nobody was faster.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Change what is given of an automation; an empty value ('') goes back to the default."""
-    given = dict(locals())
-    _take_positionals(given)
-    body = f.fields_of(given)
+    _take_positionals(given, when_given, message_given)
+    body = fields_of(given)
     if not body:
         raise refused("Say what to change, for example --message or --when.", hint="Try `homing cron update --help`.")
     if revision is not None:
@@ -118,9 +60,8 @@ def update(
         connection.screen.show(job, lambda: _drawn(job, f'Updated "{job["name"]}" ({job["id"]}).'))
 
 
-def _take_positionals(given: dict[str, Any]) -> None:
+def _take_positionals(given: Json, *positionals: str | None) -> None:
     """Beside a schedule flag the one word that is left is the message, as in `add --at 10m "Take a break"`."""
-    positionals = [given.pop("when_given"), given.pop("message_given")]
     flagged = any(given[name] is not None for name in ("when", "at", "every", "cron"))
     words = [word for word in positionals if word is not None]
     wanted = ["message"] if flagged else ["when", "message"]
