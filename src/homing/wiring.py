@@ -157,6 +157,7 @@ def make_channels(homing: Homing, *, apart: bool = False) -> "dict[str, Channel]
     """Make the channels that this Homing can carry letters by."""
     from homing.channels.email import EmailChannel, read_smtp_url  # noqa: PLC0415 - see above
     from homing.channels.webhook import WebhookChannel  # noqa: PLC0415 - see above
+    from homing.operations.shapes.message import message_shape  # noqa: PLC0415 - see above
 
     channels: dict[str, Channel] = {}
 
@@ -169,7 +170,11 @@ def make_channels(homing: Homing, *, apart: bool = False) -> "dict[str, Channel]
         return webhook.url, webhook.secret
 
     channels["webhook"] = WebhookChannel(
-        find, clock=homing.clock, loopback=loopback_allowed(homing.settings.host, homing.settings.public_url)
+        find,
+        # Without its deliveries: a receiver has no business with the other addresses.
+        show=lambda message: message_shape(message).plain(),
+        clock=homing.clock,
+        loopback=loopback_allowed(homing.settings.host, homing.settings.public_url),
     )
     if homing.settings.smtp_url:
         channels["email"] = EmailChannel(read_smtp_url(homing.settings.smtp_url))

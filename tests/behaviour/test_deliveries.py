@@ -15,13 +15,14 @@ from homing.channels.webhook import WebhookChannel
 from homing.engine.courier import Courier
 from homing.model.clock import SystemClock
 from homing.model.errors import NotReady
-from homing.model.messages import Delivery, NewMessage
+from homing.model.messages import Delivery, Message, NewMessage
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.model.webhook_urls import new_signing_secret
 from homing.operations import deliveries as desk_of_deliveries
 from homing.operations.grants import remove_grant
 from homing.operations.shapes import session_asks
+from homing.operations.shapes.message import message_shape
 from homing.operations.shapes.people_asks import GrantRef
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
 from homing.store import tables as t
@@ -88,6 +89,10 @@ def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, own: b
     return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq])[seq]]
 
 
+def show(message: Message) -> dict[str, object]:
+    return message_shape(message).plain()
+
+
 @pytest.fixture
 def office(world: World) -> Office:
     session = world.write(lambda tx: sessions.add(tx, key="web:fruit", user_id=OWNER, agent_id="main"))
@@ -117,7 +122,7 @@ def add_webhook(office: Office, url: str) -> tuple[str, WebhookChannel, str]:
         found = await office.world.store.read(lambda tx: people.get_webhook(tx, webhook_id))
         return (found.url, found.secret) if found else None
 
-    channel = WebhookChannel(find, clock=SystemClock(), loopback=True, timeout_seconds=0.3)
+    channel = WebhookChannel(find, show=show, clock=SystemClock(), loopback=True, timeout_seconds=0.3)
     return f"webhook:{webhook.id}", channel, secret
 
 

@@ -100,10 +100,10 @@ def test_a_good_end_clears_failures_only_of_the_definition_that_ran(store: Store
     job = do(store, lambda tx: add_job(tx, add_session(tx), consecutive_failures=3, last_status="error"))
     now = do(store, lambda tx: tx.now())
     ended = jobs.GoodEnd(job_id=job.id, run_id="r1", at=now, ms=12, rev=5, revision=4)
-    do(store, jobs.finish_ok, [ended])
+    do(store, jobs.finish_ok, [ended], last=[], done=[], reason="")
     older = read(store, job.id)
     assert (older.consecutive_failures, older.last_status, older.last_run_id) == (3, "ok", "r1")
-    do(store, jobs.finish_ok, [replace(ended, revision=1)])
+    do(store, jobs.finish_ok, [replace(ended, revision=1)], last=[], done=[], reason="")
     assert read(store, job.id).consecutive_failures == 0
 
 

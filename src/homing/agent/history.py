@@ -19,9 +19,10 @@ from pydantic_ai.messages import (
 
 from homing.agent.choice import OFFLINE
 from homing.agent.frames import cut_frame, frame, indented, split_frames
+from homing.agent.journal import KeptStep
 from homing.agent.model_calls import stream
 from homing.agent.models import Models
-from homing.agent.resume import settle
+from homing.agent.resume import rebuild, settle
 from homing.agent.text import cut
 
 # Scripts in which about every character is a token of its own.
@@ -104,6 +105,16 @@ def broken_off(messages: Sequence[ModelMessage], closing: str) -> list[ModelMess
         # An answer that nobody got to see was not given.
         finished.pop()
     return [*settle(finished), *entry("assistant", closing)]
+
+
+def unfinished(opening: str, kept: Sequence[KeptStep], closing: str) -> str:
+    """Give the history of a turn that ended without its answer, from its kept steps; as `dump` writes it."""
+    return dump(broken_off(rebuild(opening, kept), closing))
+
+
+def withdrawn(history: str, closing: str) -> str:
+    """Give the history of a turn whose answer came too late to be given."""
+    return dump(broken_off(load(history), closing))
 
 
 def estimate_tokens(messages: Sequence[ModelMessage]) -> int:

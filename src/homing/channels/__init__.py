@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+from homing.model.messages import Message
+
 
 @dataclass(frozen=True, kw_only=True)
 class Letter:
@@ -19,8 +21,7 @@ class Letter:
     address: str
     session_key: str
     text: str
-    message: Mapping[str, object]
-    """The message as the API shows it."""
+    message: Message
     job_id: str | None
     depth: int = 1
     """How many turns, each caused by the one before, lead to whatever this letter causes (rule 35)."""

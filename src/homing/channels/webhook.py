@@ -7,7 +7,7 @@ proxies or redirects: nothing in between can lead it elsewhere.
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import IPv4Address, IPv6Address
@@ -21,8 +21,11 @@ from homing.channels.resolving import resolve
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.clock import Clock
 from homing.model.errors import ChannelFailed
+from homing.model.messages import Message
 
 FindWebhook: TypeAlias = Callable[[str], Awaitable[tuple[str, str] | None]]
+ShowMessage: TypeAlias = Callable[[Message], Mapping[str, object]]
+"""Gives a message as the API shows it: a webhook's data is the public JSON, whose home is not here."""
 """Gives url and secret of a webhook's id; None when it was removed."""
 
 # Of the 4xx these say "later", not "no".
@@ -39,12 +42,14 @@ class WebhookChannel:
         self,
         find: FindWebhook,
         *,
+        show: ShowMessage,
         clock: Clock,
         loopback: bool,
         timeout_seconds: float = 10.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._find = find
+        self._show = show
         self._clock = clock
         self._loopback = loopback
         self._timeout_seconds = timeout_seconds
@@ -56,7 +61,7 @@ class WebhookChannel:
         if known is None:
             raise ChannelFailed("This webhook was removed.", permanent=True)
         url, secret = known
-        body = cloud_event(letter)
+        body = cloud_event(letter, self._show(letter.message))
         headers = {**self._sign(secret, letter.delivery_id, body), DEPTH_HEADER: str(letter.depth)}
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -132,7 +137,7 @@ class WebhookChannel:
         return ((instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - self._clock.now()).total_seconds()
 
 
-def cloud_event(letter: Letter) -> bytes:
+def cloud_event(letter: Letter, data: Mapping[str, object]) -> bytes:
     """Write a letter as a CloudEvent."""
     event: dict[str, object] = {
         "specversion": "1.0",
@@ -142,7 +147,7 @@ def cloud_event(letter: Letter) -> bytes:
     }
     if letter.job_id is not None:
         event["subject"] = letter.job_id
-    event |= {"time": _instant(letter.created_at), "data": letter.message}
+    event |= {"time": _instant(letter.created_at), "data": data}
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
 
 

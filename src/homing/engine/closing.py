@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from homing.agent.history import broken_off, dump, load
+from homing.agent.history import withdrawn
 from homing.engine import turn_result
 from homing.engine.closing_turn import ClosingRequest, ClosingTurn
-from homing.engine.job_outcomes import RunOutcome, after_runs
+from homing.engine.job_outcomes import after_runs
 from homing.engine.reports import fold, report, status_before, status_line
 from homing.engine.turn_result import EMPTY, NOTHING, TurnResult
 from homing.model.messages import Kind, NewMessage
@@ -18,7 +18,7 @@ from homing.model.runs import RunState
 from homing.model.turns import Turn
 from homing.operations.context import Instance
 from homing.store import Tx, deliveries, jobs, runs, sessions, turns
-from homing.store.lanes import lane_of, unified_lanes
+from homing.store.lanes import unified_lanes
 from homing.store.runs import Finished
 from homing.store.turns import Closed, Held
 
@@ -30,7 +30,7 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
     """Close held turns; say for each whether it was still ours."""
     closings = _lock(tx, requests, instance)
     written = [closing for closing in closings if not closing.silent]
-    seqs, revisions = deliveries.post(
+    seqs, _ = deliveries.post(
         tx,
         [_closing_message(closing, tx) for closing in written],
         cause="closing",
@@ -43,7 +43,7 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
             run_id=closing.turn.run_id,
             state=_RUN_STATES[closing.result.outcome],
             reason=closing.result.reason,
-            rev=revisions[closing.home.id].rev,
+            rev=closing.rev,
             summary=closing.summary,
             error=closing.result.error,
             closing_seq=closing_seq.get(closing.turn.id),
@@ -57,23 +57,8 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
         runs.finish_runs(tx, runs_finished)
     for closing in closings:
         fold(tx, closing, closing_seq.get(closing.turn.id))
-        report(tx, closing, instance)
-    after_runs(
-        tx,
-        [
-            RunOutcome(
-                job_id=closing.turn.job_id,
-                job=closing.job,
-                turn=closing.turn,
-                result=closing.result,
-                home=closing.home,
-                rev=revisions[closing.home.id].rev,
-                lane_id=lane_of(tx, closing.home, unified=instance.settings.unified_session),
-            )
-            for closing in closings
-            if closing.turn.job_id is not None and closing.turn.run_id is not None
-        ],
-    )
+        report(tx, closing)
+    after_runs(tx, closings)
     tx.ring(*{f"user:{closing.turn.user_id}" for closing in closings})
     ours = {id(closing.request) for closing in closings}
     return ["closed" if id(request) in ours else "lost" for request in requests]
@@ -87,12 +72,12 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
     # A session never changes its parent, and a job never its session: both are known before the lock.
     touched = {i for e in requests for i in (e.opened.turn.lane_id, e.opened.turn.session_id, e.opened.parent_id)}
     session_ids = {session_id for session_id in touched if session_id is not None}
-    shared = set[int]()
+    shared: dict[str, int] = {}
     if instance.settings.unified_session:
         # Made before any lock if it is missing: others wait for whoever makes it, and must not wait for us meanwhile.
         owners = {e.opened.turn.user_id: e.opened.turn.agent_id for e in requests}
-        shared = set(unified_lanes(tx, owners).values())
-    sessions.lock(tx, session_ids | shared)
+        shared = unified_lanes(tx, owners)
+    sessions.lock(tx, session_ids | set(shared.values()))
     known = sessions.get_many(tx, session_ids)
     held = turns.hold_many(tx, {turn_id: request.fence for turn_id, request in newest.items()})
     now_held = [(newest[turn_id], _as_found(newest[turn_id].opened.turn, found)) for turn_id, found in held.items()]
@@ -111,6 +96,7 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
             session=known[turn.session_id],
             parent=known[request.opened.parent_id] if request.opened.parent_id is not None else None,
             job=known_jobs.get(turn.job_id) if turn.job_id else None,
+            home_lane=shared.get(turn.user_id, request.opened.parent_id or turn.session_id),
         )
         for request, turn, result in decided
     ]
@@ -134,7 +120,7 @@ def _decide(turn: Turn, result: TurnResult) -> TurnResult:
     stopped = turn_result.cancelled(turn)
     return replace(
         stopped,
-        history=dump(broken_off(load(result.history), stopped.text)) if result.history else None,
+        history=withdrawn(result.history, stopped.text) if result.history else None,
         input_tokens=result.input_tokens,
         output_tokens=result.output_tokens,
     )

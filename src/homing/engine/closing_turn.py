@@ -31,11 +31,25 @@ class ClosingTurn:
     parent: Session | None
     job: Job | None
     """Read only where more of it changes than its counters."""
+    home_lane: int
 
     @property
     def home(self) -> Session:
         """The bound session: an isolated run's rows and reports belong to its parent."""
         return self.parent or self.session
+
+    @property
+    def rev(self) -> int:
+        """The home's revision with this closing: its lock is held, so the next one is known before it is written."""
+        return self.home.rev + 1
+
+    @property
+    def scheduled(self) -> bool:
+        return self.turn.policy.trigger != "manual"
+
+    def same_revision(self, job: Job) -> bool:
+        """Tell whether the definition that ran is still the job's."""
+        return self.turn.policy.revision == job.revision
 
     @property
     def silent(self) -> bool:

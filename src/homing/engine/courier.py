@@ -14,7 +14,6 @@ from homing.model.errors import ChannelFailed, NotReady
 from homing.model.messages import Delivery, retry_at
 from homing.model.sessions import Session, channel_of
 from homing.operations.context import Instance
-from homing.operations.shapes.message import message_shape
 from homing.store import Store, Tx, deliveries, inbounds, lanes, messages, people, sessions, turns
 from homing.store.bell import Ear
 
@@ -185,8 +184,7 @@ def _write_letter(tx: Tx, delivery: Delivery) -> Letter:
         address=delivery.address,
         session_key=delivery.session_key,
         text=message.text,
-        # Without its deliveries: a receiver has no business with the other addresses.
-        message=message_shape(message).plain(),
+        message=message,
         job_id=message.job_id,
         depth=turns.depth_behind(tx, turn_id=message.turn_id, run_id=message.run_id) + 1,
         created_at=message.created_at,

@@ -1,24 +1,16 @@
 """When a heartbeat beats: only if something waits for it, and inside the active hours."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
-from homing.model.jobs import DueJob, Stretch, Verdict
+from homing.model.jobs import Stretch, Verdict
 from homing.operations.context import Instance
 from homing.store import Tx, inbounds
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decided:
-    """A due job and what its instants become."""
-
-    job: DueJob
-    verdict: Verdict
-
-
-def hold_heartbeats(tx: Tx, decided: Sequence[Decided], instance: Instance) -> list[Decided]:
+def hold_heartbeats(tx: Tx, decided: Sequence[Verdict], instance: Instance) -> list[Verdict]:
     """Let a heartbeat run only when something waits for it, inside the active hours."""
     beats = {one.job.session_id for one in decided if one.job.kind == "system"}
     if not beats:
@@ -27,21 +19,20 @@ def hold_heartbeats(tx: Tx, decided: Sequence[Decided], instance: Instance) -> l
     return [_held(one, tx.now(), instance) if _idle(one, waiting, tx.now(), instance) else one for one in decided]
 
 
-def _idle(one: Decided, waiting: set[int], now: datetime, instance: Instance) -> bool:
-    if one.job.kind != "system" or one.verdict.scheduled_for is None:
+def _idle(one: Verdict, waiting: set[int], now: datetime, instance: Instance) -> bool:
+    if one.job.kind != "system" or one.scheduled_for is None:
         return False
     settings = instance.settings
     awake = _inside(settings.active_hours, now, one.job.timing.schedule.tz)
     return not settings.heartbeat_minutes or not awake or one.job.session_id not in waiting
 
 
-def _held(one: Decided, now: datetime, instance: Instance) -> Decided:
-    instant = one.verdict.scheduled_for or now
+def _held(one: Verdict, now: datetime, instance: Instance) -> Verdict:
+    instant = one.scheduled_for or now
     gate = Stretch(reason="gate", first=instant, until=instant, count=1)
     # Switched off, it beats no more: events then wake their sessions by themselves.
-    upcoming = one.verdict.next_run_at if instance.settings.heartbeat_minutes else None
-    verdict = replace(one.verdict, scheduled_for=None, skips=(*one.verdict.skips, gate), next_run_at=upcoming)
-    return replace(one, verdict=verdict)
+    upcoming = one.next_run_at if instance.settings.heartbeat_minutes else None
+    return replace(one, scheduled_for=None, skips=(*one.skips, gate), next_run_at=upcoming)
 
 
 def _inside(hours: tuple[time, time] | None, now: datetime, zone: str) -> bool:

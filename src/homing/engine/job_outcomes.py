@@ -4,15 +4,13 @@ Only the engine's columns are written, and none of the counters when the job was
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from homing.engine.closing_turn import ClosingTurn
 from homing.engine.turn_result import TurnResult
 from homing.model.errors import Broken
 from homing.model.jobs import MAX_FAILURES, Job, retry_after_failure
 from homing.model.schedules import At
-from homing.model.sessions import Session
-from homing.model.turns import Turn
 from homing.operations.notes import give_note
 from homing.store import Tx, jobs, runs
 from homing.store.jobs import GoodEnd
@@ -21,68 +19,45 @@ _ERROR_LINE = 200
 _NOTE = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOutcome:
-    """A run that just ended, with the locked rows it belongs to."""
-
-    job_id: str
-    job: Job | None
-    """Missing where only its counters change: the run answered, and is not its last."""
-    turn: Turn
-    result: TurnResult
-    home: Session
-    lane_id: int
-    rev: int
-
-    def same_revision(self, job: Job) -> bool:
-        return self.turn.policy.revision == job.revision
-
-    @property
-    def scheduled(self) -> bool:
-        return self.turn.policy.trigger != "manual"
-
-
-def after_runs(tx: Tx, ended: Sequence[RunOutcome]) -> None:
+def after_runs(tx: Tx, ended: Sequence[ClosingTurn]) -> None:
     """Write what runs that just ended mean for their jobs."""
-    if not ended:
-        return
-    now = tx.now()
-    plain: list[GoodEnd] = []
+    good: list[GoodEnd] = []
+    last: list[Job] = []
     for one in ended:
+        if one.turn.job_id is None or one.turn.run_id is None:
+            continue
         if one.result.outcome in {"answered", "empty"}:
-            plain.append(
+            good.append(
                 GoodEnd(
-                    job_id=one.job_id,
+                    job_id=one.turn.job_id,
                     run_id=one.turn.run_id,
                     at=one.turn.opened_at,
-                    ms=_ms(one, now),
+                    ms=_ms(one, tx.now()),
                     rev=one.rev,
                     revision=one.turn.policy.revision,
                 )
             )
             if one.job is not None:
-                _after_good_end(tx, one, one.job)
+                _keep_note(tx, one, one.job)
+                last += [one.job] if one.scheduled else []
         elif one.job is None:
             raise Broken("a run went wrong, and its job was not looked at")
         elif one.result.outcome == "failed":
             _after_failure(tx, one, one.job)
         else:
             _after_cancel(tx, one, one.job)
-    if plain:
-        jobs.finish_ok(tx, plain)
+    if good:
+        ran = {end.job_id: end.revision for end in good}
+        jobs.finish_ok(
+            tx,
+            good,
+            last=[job.id for job in last if job.delete_after_run and ran[job.id] == job.revision],
+            done=[job.id for job in last if job.next_run_at is None],
+            reason="It ran, and has no further time to run.",
+        )
 
 
-def _after_good_end(tx: Tx, one: RunOutcome, job: Job) -> None:
-    _keep_note(tx, one, job)
-    if not one.scheduled or job.removed_at is not None:
-        return
-    if job.delete_after_run and one.same_revision(job):
-        jobs.remove_after_run(tx, [job.id])
-    elif job.enabled and job.next_run_at is None:
-        _end(tx, one, job, "It ran, and has no further time to run.")
-
-
-def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
+def _keep_note(tx: Tx, one: ClosingTurn, job: Job) -> None:
     """Rule 36: what a quiet job found is kept for its next run, unless it was given another task meanwhile."""
     found = one.result.text[:_NOTE].strip()
     about_it = one.turn.policy.message in {None, job.payload.message}
@@ -90,21 +65,21 @@ def _keep_note(tx: Tx, one: RunOutcome, job: Job) -> None:
         jobs.keep_note(tx, job.id, found)
 
 
-def _after_cancel(tx: Tx, one: RunOutcome, job: Job) -> None:
+def _after_cancel(tx: Tx, one: ClosingTurn, job: Job) -> None:
     jobs.note_run(tx, job.id, run_id=one.turn.run_id, at=one.turn.opened_at, rev=one.rev)
     if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
         _end(tx, one, job, "Its run was cancelled, and it has no further time to run.")
 
 
-def _end(tx: Tx, one: RunOutcome, job: Job, reason: str) -> None:
+def _end(tx: Tx, one: ClosingTurn, job: Job, reason: str) -> None:
     jobs.disable(tx, job.id, by="done", reason=reason, rev=one.rev)
 
 
-def _ms(one: RunOutcome, now: datetime) -> int:
+def _ms(one: ClosingTurn, now: datetime) -> int:
     return int((now - one.turn.opened_at).total_seconds() * 1000)
 
 
-def _after_failure(tx: Tx, one: RunOutcome, job: Job) -> None:
+def _after_failure(tx: Tx, one: ClosingTurn, job: Job) -> None:
     line = _short(one.result)
     failures = job.consecutive_failures + int(one.same_revision(job) and job.removed_at is None)
     jobs.note_failure(
@@ -135,7 +110,7 @@ def _after_failure(tx: Tx, one: RunOutcome, job: Job) -> None:
         _end(tx, one, job, f"Its last run failed ({line}), and it has no further time to run.")
 
 
-def _retry_or_pause(tx: Tx, one: RunOutcome, job: Job, line: str) -> None:
+def _retry_or_pause(tx: Tx, one: ClosingTurn, job: Job, line: str) -> None:
     """Rule 15: a one-shot that failed transiently gets up to three more runs; then it stays, with the reason."""
     retry = job.timing.retry
     again_at = None if one.result.permanent else retry_after_failure(retry, tx.now())
@@ -149,13 +124,13 @@ def _retry_or_pause(tx: Tx, one: RunOutcome, job: Job, line: str) -> None:
     jobs.plan(tx, job.id, again_at, rev=one.rev, retry=retry + 1, retry_of=run.scheduled_for)
 
 
-def _pause(tx: Tx, one: RunOutcome, job: Job, reason: str) -> None:
+def _pause(tx: Tx, one: ClosingTurn, job: Job, reason: str) -> None:
     """Disable a job ourselves, and say so once, where its people will see it."""
     jobs.disable(tx, job.id, by="engine", reason=reason, rev=one.rev)
     give_note(
         tx,
         home=one.home,
-        lane_id=one.lane_id,
+        lane_id=one.home_lane,
         job=job,
         run_id=one.turn.run_id,
         text=f'I paused the automation "{job.name}". {reason}',

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from homing.agent.history import broken_off, dump
-from homing.agent.resume import rebuild
+from homing.agent.history import unfinished
 from homing.engine import turn_result
 from homing.engine.claims import SETTING_UP, Claim
 from homing.engine.closing import Ended, close_turns
@@ -150,5 +149,4 @@ async def _remembered(room: Lanes, opened: Opened, result: TurnResult) -> TurnRe
     if result.history is not None or result.reason == "session_deleted":
         return result
     kept = [kept_step(step) for step in await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))]
-    messages = broken_off(rebuild(opened.text, kept), result.text or turn_result.EMPTY)
-    return replace(result, history=dump(messages))
+    return replace(result, history=unfinished(opened.text, kept, result.text or turn_result.EMPTY))

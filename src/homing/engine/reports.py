@@ -10,10 +10,8 @@ from homing.model.errors import Broken
 from homing.model.messages import Kind, Message, NewMessage
 from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond, stop_job
-from homing.operations.context import Instance
 from homing.store import Tx, deliveries, inbounds, messages
 from homing.store.inbounds import NewInbound
-from homing.store.lanes import lane_of
 
 
 def status_line(
@@ -53,13 +51,13 @@ def fold(tx: Tx, closing: ClosingTurn, closing_seq: int | None) -> None:
     messages.detach_notes(tx, closing.turn.id)
 
 
-def report(tx: Tx, closing: ClosingTurn, instance: Instance) -> None:
+def report(tx: Tx, closing: ClosingTurn) -> None:
     """Rule 22: what an isolated run found goes home to the bound session; a failure as a short note."""
     parent, job, result = closing.parent, closing.job, closing.result
     if parent is None or job is None or closing.turn.run_id is None or parent.deleted_at is not None:
         return
     meta = {**closing.request.opened.meta, "report": True}
-    lane_id = lane_of(tx, parent, unified=instance.settings.unified_session)
+    lane_id = closing.home_lane
     if result.outcome == "failed":
         text = f'The automation "{job.name}" failed in its own session: {result.text}'
         _lay_in(tx, parent, lane_id, closing, text, meta, kind="note")

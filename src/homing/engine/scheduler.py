@@ -11,10 +11,10 @@ from functools import partial
 import structlog
 
 from homing.engine.clock_leaps import plan_again
-from homing.engine.heartbeat import Decided, hold_heartbeats
+from homing.engine.heartbeat import hold_heartbeats
 from homing.model.clock import BACK, LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
-from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, decide
+from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, Verdict, decide
 from homing.model.runs import COUNTED, run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
@@ -51,19 +51,19 @@ def tick(tx: Tx, instance: Instance, *, limit: int = BATCH, after: datetime | No
 def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
     now = tx.now()
     active = runs.active_jobs(tx, [job.id for job in due])
-    decided: list[Decided] = []
+    decided: list[Verdict] = []
     bad: list[tuple[DueJob, Exception]] = []
     for job in due:
         try:
             # Whatever its kind, a run is told on the clock of its zone.
             zone(job.timing.schedule.tz)
-            decided.append(Decided(job=job, verdict=decide(job, now, active=job.id in active)))
+            decided.append(decide(job, now, active=job.id in active))
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             bad.append((job, error))
     decided = hold_heartbeats(tx, decided, instance)
     give_heartbeats(tx, [one.job for one in decided], instance.settings)
-    firings = [_firing(one, now) for one in decided if one.verdict.scheduled_for is not None]
-    skipping = [one for one in decided if one.verdict.skips]
+    firings = [_firing(one, now) for one in decided if one.scheduled_for is not None]
+    skipping = [one for one in decided if one.skips]
     if instance.settings.unified_session:
         # Also for notes about jobs that do not fire: a shared lane is made before any session is locked.
         unified_lanes(tx, {job.user_id: job.agent_id for job in due})
@@ -77,53 +77,51 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
     _skip(tx, skipping, fired)
     jobs.advance(tx, [_move(one, fired) for one in decided])
     for one in decided:
-        if one.verdict.next_run_at is None and not _ran(one, fired):
+        if one.next_run_at is None and not _ran(one, fired):
             _run_out(tx, one, instance, fired.revs[one.job.session_id])
     for job, error in bad:
         _schedule_error(tx, job, error, instance)
     tx.ring("jobs")
 
 
-def _firing(one: Decided, now: datetime) -> Firing:
-    verdict = one.verdict
-    assert verdict.scheduled_for is not None
+def _firing(one: Verdict, now: datetime) -> Firing:
+    assert one.scheduled_for is not None
     return Firing(
         job=one.job,
-        trigger=verdict.trigger,
-        scheduled_for=verdict.scheduled_for,
-        retry=verdict.retry,
-        lateness_ms=max(0, (now - verdict.scheduled_for) // timedelta(milliseconds=1)),
-        missed_count=verdict.missed or None,
-        next_run_at=verdict.next_run_at,
+        trigger=one.trigger,
+        scheduled_for=one.scheduled_for,
+        retry=one.retry,
+        lateness_ms=max(0, (now - one.scheduled_for) // timedelta(milliseconds=1)),
+        missed_count=one.missed or None,
+        next_run_at=one.next_run_at,
     )
 
 
-def _move(one: Decided, fired: Fired) -> Advance:
+def _move(one: Verdict, fired: Fired) -> Advance:
     return Advance(
         job_id=one.job.id,
-        next_run_at=one.verdict.next_run_at,
-        queued=int(_ran(one, fired) and one.verdict.trigger in COUNTED),
+        next_run_at=one.next_run_at,
+        queued=int(_ran(one, fired) and one.trigger in COUNTED),
         retry=one.job.timing.retry,
         retry_of=one.job.timing.retry_of,
         rev=fired.revs[one.job.session_id],
     )
 
 
-def _ran(one: Decided, fired: Fired) -> bool:
+def _ran(one: Verdict, fired: Fired) -> bool:
     """Say whether a run was written: an instant that has its row already is not run again."""
-    verdict = one.verdict
-    if verdict.scheduled_for is None:
+    if one.scheduled_for is None:
         return False
-    return run_id(one.job.id, verdict.scheduled_for, verdict.trigger, verdict.retry) in fired.run_ids
+    return run_id(one.job.id, one.scheduled_for, one.trigger, one.retry) in fired.run_ids
 
 
-def _skip(tx: Tx, skipping: Sequence[Decided], fired: Fired) -> None:
+def _skip(tx: Tx, skipping: Sequence[Verdict], fired: Fired) -> None:
     """Count what does not run: consecutive skips of a job for one reason are one row."""
     fresh: list[NewRun] = []
     for one in skipping:
         rev = fired.revs[one.job.session_id]
         last = runs.last_skip(tx, one.job.id)
-        for stretch in one.verdict.skips:
+        for stretch in one.skips:
             if last is not None and last.reason == stretch.reason:
                 runs.prolong_skip(tx, last.id, until=stretch.until, more=stretch.count, rev=rev)
             else:
@@ -132,7 +130,7 @@ def _skip(tx: Tx, skipping: Sequence[Decided], fired: Fired) -> None:
     runs.add_runs(tx, fresh)
 
 
-def _skipped_run(one: Decided, stretch: Stretch, rev: int) -> NewRun:
+def _skipped_run(one: Verdict, stretch: Stretch, rev: int) -> NewRun:
     return NewRun(
         id=run_id(one.job.id, stretch.first, "timer"),
         job_id=one.job.id,
@@ -147,13 +145,13 @@ def _skipped_run(one: Decided, stretch: Stretch, rev: int) -> NewRun:
         rev=rev,
         missed_count=stretch.count,
         missed_until=stretch.until,
-        next_run_at=one.verdict.next_run_at,
+        next_run_at=one.next_run_at,
     )
 
 
-def _run_out(tx: Tx, one: Decided, instance: Instance, rev: int) -> None:
+def _run_out(tx: Tx, one: Verdict, instance: Instance, rev: int) -> None:
     """Nothing runs and nothing follows: the job is done, and a one-shot that nobody saw fire says so."""
-    missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.verdict.skips)
+    missed = isinstance(one.job.timing.schedule, At) and any(s.reason == "missed" for s in one.skips)
     if missed:
         jobs.disable(tx, one.job.id, by="engine", reason="It was missed.", rev=rev)
         job = jobs.get(tx, one.job.id)

@@ -142,6 +142,7 @@ class Stretch:
 class Verdict:
     """What a due job's instants become: at most one run, and every other instant counted."""
 
+    job: DueJob
     scheduled_for: datetime | None
     trigger: Trigger = "timer"
     retry: int = 0
@@ -158,18 +159,19 @@ def decide(job: DueJob, now: datetime, *, active: bool) -> Verdict:
     timing = job.timing
     if timing.retry and timing.retry_of:
         if active:
-            return Verdict(scheduled_for=None, next_run_at=now + _SOON)
-        return Verdict(scheduled_for=timing.retry_of, trigger="retry", retry=timing.retry, next_run_at=None)
+            return Verdict(job=job, scheduled_for=None, next_run_at=now + _SOON)
+        return Verdict(job=job, scheduled_for=timing.retry_of, trigger="retry", retry=timing.retry, next_run_at=None)
 
     first = job.next_run_at
     newest, older = _newest_due(timing, first, now)
     late = now - newest
     if active:
         skips = (*older, Stretch(reason="overlap", first=newest, until=newest, count=1))
-        return Verdict(scheduled_for=None, skips=skips, next_run_at=timing.next_due(now))
+        return Verdict(job=job, scheduled_for=None, skips=skips, next_run_at=timing.next_due(now))
     window = timedelta(seconds=timing.catch_up_window_seconds)
     if late <= ON_TIME or (timing.catch_up == "latest" and late <= window):
         return Verdict(
+            job=job,
             scheduled_for=newest,
             trigger="timer" if late <= ON_TIME else "catch_up",
             skips=older,
@@ -177,6 +179,7 @@ def decide(job: DueJob, now: datetime, *, active: bool) -> Verdict:
         )
     count = 1 + sum(stretch.count for stretch in older)
     return Verdict(
+        job=job,
         scheduled_for=None,
         skips=(Stretch(reason="missed", first=first, until=newest, count=count),),
         next_run_at=timing.next_due(now),

@@ -237,7 +237,7 @@ def _finish(tx: Tx, firings: Sequence[Firing], seqs: Mapping[str, int], revs: Ma
             )
             for f in firings
         ],
+        last=[f.job.id for f in firings if f.of_schedule],
+        done=[f.job.id for f in firings if f.of_schedule and f.next_run_at is None],
+        reason=DONE,
     )
-    scheduled = [f for f in firings if f.of_schedule]
-    removed = set(jobs.remove_after_run(tx, [f.job.id for f in scheduled]))
-    jobs.retire(tx, [f.job.id for f in scheduled if f.next_run_at is None and f.job.id not in removed], reason=DONE)

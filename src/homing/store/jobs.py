@@ -247,9 +247,13 @@ _FINISH_OK = Bulk(
 )
 
 
-def finish_ok(tx: Tx, finished: Sequence[GoodEnd]) -> None:
-    """Note good ends of runs."""
+def finish_ok(
+    tx: Tx, finished: Sequence[GoodEnd], *, last: Collection[str], done: Collection[str], reason: str
+) -> None:
+    """Note good ends of runs; of the `last`, remove those that go after a run (rule 18); set the `done` to rest."""
     _FINISH_OK.run(tx, finished)
+    gone = set(remove_after_run(tx, last))
+    retire(tx, [job_id for job_id in done if job_id not in gone], reason=reason)
 
 
 def remove(tx: Tx, job: Job, *, rev: int, undo: Mapping[str, object] | None) -> Job:
@@ -268,6 +272,7 @@ def retire(tx: Tx, job_ids: Collection[str], *, reason: str) -> None:
             sa.update(t.job)
             .where(t.job.c.id.in_(list(job_ids)), t.job.c.enabled, t.job.c.removed_at.is_(None))
             .values(enabled=False, disabled_by="done", disabled_reason=reason, disabled_until=None, next_run_at=None)
+            .values(retry=0, retry_of=None)
         )
 
 

@@ -20,7 +20,7 @@ from homing.model.clock import SystemClock
 from homing.model.errors import ChannelFailed
 from homing.model.webhook_urls import new_signing_secret
 from homing.testing import WebhookReceiver
-from unit.channels.letters import letter
+from unit.channels.letters import letter, show
 
 SECRET = new_signing_secret()
 ADDRESS = "webhook:wh_abc"
@@ -30,7 +30,7 @@ def channel_to(url: str, **options: object) -> WebhookChannel:
     async def find(webhook_id: str) -> tuple[str, str] | None:
         return (url, SECRET) if webhook_id == "wh_abc" else None
 
-    return WebhookChannel(find, clock=SystemClock(), **({"loopback": True} | options))  # type: ignore[arg-type]
+    return WebhookChannel(find, show=show, clock=SystemClock(), **({"loopback": True} | options))  # type: ignore[arg-type]
 
 
 async def failure(channel: WebhookChannel, what: Letter | None = None) -> ChannelFailed:

@@ -6,6 +6,7 @@ import pytest
 from homing.channels import Channel, Letter
 from homing.model.errors import ChannelFailed
 from homing.testing import RecordingChannel
+from unit.channels.letters import message
 
 
 def letter(text: str) -> Letter:
@@ -14,7 +15,7 @@ def letter(text: str) -> Letter:
         address="recording:a",
         session_key="web:fruit",
         text=text,
-        message={},
+        message=message(text),
         job_id=None,
         created_at=datetime(2026, 11, 16, tzinfo=UTC),
     )
