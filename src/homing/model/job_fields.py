@@ -64,9 +64,7 @@ class TimingFields:
     ends_at: datetime | None = settable(
         None, aliases=("until",), flags=("--until", "--ends-at"), panel=_BOUNDS, help="Stop repeating then."
     )
-    max_runs: int | None = settable(
-        None, least=1, most=1_000_000_000, panel=_BOUNDS, help="Stop after so many runs.", shown="at most {} runs"
-    )
+    max_runs: int | None = settable(None, least=1, most=1_000_000_000, panel=_BOUNDS, help="Stop after so many runs.")
     catch_up: Literal["latest", "skip"] = settable("latest", panel=_BOUNDS, help="Missed times: latest or skip.")
     catch_up_window_seconds: int = settable(
         86_400, least=0, most=315_360_000, panel=_BOUNDS, help="How late is too late."
@@ -151,12 +149,11 @@ class JobField:
     flags: tuple[str, ...] = ()
     panel: str | None = None
     help: str
-    shown: str | None = None
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """Every name of it, as `plain` leaves them."""
-        return tuple(map(plain, (self.name, self.attribute, *self.aliases)))
+        return tuple(map(plain, (self.name, *self.aliases)))
 
     def of(self, job: Any) -> Any:
         """Read it from a job."""

@@ -7,53 +7,33 @@ a person's chat.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from homing.model.errors import Invalid
 from homing.model.ids import is_id, new_id
+from homing.model.job_fields import FIELDS, JobField, PayloadKind, plain
 
 Source = Literal["homing", "nanobot", "openclaw", "eva"]
 Record = Mapping[str, Any]
 
 FORMAT = "homing-jobs"
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]+")
-_KINDS = {
-    "agentturn": "agent_turn",
-    "systemevent": "system_event",
-    "reminder": "reminder",
-}
+_KINDS = {plain(kind): kind for kind in get_args(PayloadKind)}
 _SCHEDULE_FIELDS = ("kind", "at", "at_ms", "every_ms", "cron", "expr", "anchor_ms", "tz")
-_READ = frozenset(
-    "id job_id jobId name description enabled schedule payload state sessionTarget session_target session wakeMode"
-    " wake_mode wake deleteAfterRun delete_after_run delivery sessionKey session_key original_session_key message"
-    " dedupe_key dedupeKey timezone next_run_ms createdAtMs updatedAtMs created_at_ms updated_at_ms createdAt updatedAt"
-    " created_at updated_at".split()
-) | frozenset(_SCHEDULE_FIELDS)
-_READ_OF_PAYLOAD = frozenset(
-    "kind message text prompt model thinking thinkingLevel thinking_level timeoutSeconds timeout_seconds lightweight"
-    " deliver channel to sessionKey session_key originalSessionKey original_session_key sender_id senderId".split()
+_FOREIGN = [row for row in FIELDS if row.foreign]
+_READ = (
+    {name for row in _FOREIGN for name in row.spellings if row.part != "payload"}
+    | frozenset(
+        "id jobid enabled schedule payload state sessiontarget session delivery sessionkey originalsessionkey message"
+        " timezone nextrunms createdatms updatedatms createdat updatedat".split()
+    )
+    | frozenset(map(plain, _SCHEDULE_FIELDS))
+)
+_READ_OF_PAYLOAD = {name for row in _FOREIGN for name in row.spellings if row.part == "payload"} | frozenset(
+    "kind message text prompt lightweight deliver channel to sessionkey originalsessionkey senderid".split()
 )
 # Ours, as an add takes them; what only an answer has is left behind.
-_OWN_FIELDS = (
-    "name",
-    "description",
-    "sender_id",
-    "session",
-    "write_back",
-    "continue",
-    "wake",
-    "catch_up",
-    "catch_up_window_seconds",
-    "quiet",
-    "delete_after_run",
-    "dedupe_key",
-    "starts_at",
-    "ends_at",
-    "max_runs",
-    "may_schedule",
-    "payload",
-    "schedule",
-)
+_OWN_FIELDS = [row.name for row in FIELDS if row.part != "payload" and row.name != "enabled"] + ["payload", "schedule"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,15 +115,11 @@ def _foreign(record: Record, source: Source) -> Draft:
     address = None if bound else _address(record, payload, notes)
     isolated = _isolated(record)
     fields: dict[str, Any] = {
-        "name": _text(record, "name"),
-        "description": _text(record, "description"),
+        **{row.name: _value(record, row) for row in _FOREIGN if row.part != "payload"},
         "schedule": _schedule(record, notes),
         "timezone": _text(record, "timezone", "tz"),
-        "delete_after_run": bool(_first(record, "deleteAfterRun", "delete_after_run")),
-        "wake": _wake(record),
         "payload": _payload(payload, record, kind, context="none" if isolated and not bound else None),
         "session": "isolated" if isolated and bound and kind == "agent_turn" else None,
-        "dedupe_key": _text(record, "dedupe_key", "dedupeKey"),
         "sender_id": _text(payload, "sender_id", "senderId"),
     }
     if dropped := _dropped(record, payload):
@@ -162,9 +138,9 @@ def _foreign(record: Record, source: Source) -> Draft:
 
 def _dropped(record: Record, payload: Record) -> list[str]:
     """Name what a record says and a job here does not have. Its state is its past, and stays behind."""
-    given = [name for name in record if record[name] and name.removeprefix("schedule_") not in _READ]
+    given = [name for name in record if record[name] and plain(name.removeprefix("schedule_")) not in _READ]
     given = [name for name in given if (name, record[name]) != ("agentId", "main")]
-    given += [name for name in payload if payload[name] and name not in _READ_OF_PAYLOAD]
+    given += [name for name in payload if payload[name] and plain(name) not in _READ_OF_PAYLOAD]
     delivery = _inner(record, "delivery")
     given += [f"delivery.{name}" for name in delivery if delivery[name] and name not in ("mode", "channel", "to")]
     seconds = _first(payload, "timeoutSeconds", "timeout_seconds")
@@ -175,7 +151,7 @@ def _kind(payload: Record, source: Source) -> str:
     if _first(payload, "lightweight") is True:
         return "reminder"
     given = str(payload.get("kind") or "agent_turn")
-    kind = _KINDS.get(given.replace("-", "").replace("_", "").lower())
+    kind = _KINDS.get(plain(given))
     if kind is None:
         raise Invalid(f"A payload of the kind {given!r} cannot come in: there is nothing here that would run it.")
     if kind == "system_event" and source == "nanobot":
@@ -184,14 +160,10 @@ def _kind(payload: Record, source: Source) -> str:
 
 
 def _payload(payload: Record, record: Record, kind: str, *, context: str | None) -> dict[str, Any]:
-    seconds = _first(payload, "timeoutSeconds", "timeout_seconds")
     given: dict[str, Any] = {
+        **{row.name: _value(payload, row) for row in _FOREIGN if row.part == "payload"},
         "kind": kind,
         "message": _first(payload, "message", "text", "prompt") or record.get("message") or "",
-        "model": _text(payload, "model"),
-        "thinking": _text(payload, "thinking", "thinkingLevel", "thinking_level"),
-        # Elsewhere 0 says "no limit"; here every turn has one.
-        "timeout_seconds": seconds if isinstance(seconds, int | float) and seconds > 0 else None,
         "context": context,
     }
     return {name: value for name, value in given.items() if value is not None}
@@ -233,11 +205,6 @@ def _isolated(record: Record) -> bool:
     return _first(record, "sessionTarget", "session_target", "session") == "isolated"
 
 
-def _wake(record: Record) -> str | None:
-    given = _text(record, "wakeMode", "wake_mode", "wake")
-    return None if given is None else given.replace("-", "_")
-
-
 def _address(record: Record, payload: Record, notes: list[str]) -> str | None:
     """Tell where an unbound job delivered to, if it did."""
     delivery = _inner(record, "delivery")
@@ -266,6 +233,17 @@ def _inner(record: Record, name: str) -> Record:
 
 def _first(record: Record, *names: str) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)
+
+
+def _value(record: Record, row: JobField) -> Any:
+    """Read what another program says of a field, in any of its spellings."""
+    value = next((record[name] for name in record if plain(name) in row.spellings and record[name] is not None), None)
+    if row.kind is bool:
+        return bool(value)
+    if row.kind is float:
+        # Elsewhere 0 says "no limit"; here every turn has one.
+        return value if isinstance(value, int | float) and value > 0 else None
+    return value.strip() or None if isinstance(value, str) else None
 
 
 def _text(record: Record, *names: str) -> str | None:

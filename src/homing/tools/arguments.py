@@ -8,7 +8,8 @@ from typing import cast
 
 from homing.model.bounds import nearest, parse_json
 from homing.model.errors import MAX_FIELD_ERRORS, Invalid, Malformed
-from homing.tools.spellings import CONTEXT, NAMES, NEEDLESS, READ_ONLY, SCHEDULE_PARTS, plain
+from homing.model.job_fields import FIELDS, plain
+from homing.tools.spellings import CONTEXT, NAMES, NEEDLESS, READ_ONLY, SCHEDULE_PARTS
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
@@ -155,7 +156,8 @@ def _leave_out(found: Arguments, spelled: str) -> None:
     few = len(found.unknown) < MAX_FIELD_ERRORS
     near = nearest(plain(spelled), [*NAMES, *SCHEDULE_PARTS], cutoff=0.8) if few else None
     if near:
-        meant = NAMES.get(near) or SCHEDULE_PARTS[near]
+        meant = next((other for row in FIELDS for other in row.aliases if plain(other) == near), None)
+        meant = meant or NAMES.get(near) or SCHEDULE_PARTS[near]
         raise Invalid(f"There is no {spelled}. Did you mean {meant}?", field=spelled, code="unknown_field")
     found.unknown.append(spelled)
 

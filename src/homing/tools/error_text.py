@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping
 
 from homing.model.errors import Forbidden, Invalid, Refused
+from homing.model.job_fields import plain
 from homing.tools.arguments import flat
-from homing.tools.spellings import NAMES, SCHEDULE_PARTS, action_of, plain
+from homing.tools.spellings import NAMES, SCHEDULE_PARTS, action_of
 
 _SCHEDULE_WORDS = ("when", "schedule", "recurrence", "process_after", *SCHEDULE_PARTS.values())
 _ADD = {"action": "add", "when": "every weekday at 8", "message": "Check the fruit prices", "name": "fruit watch"}

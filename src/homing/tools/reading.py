@@ -6,25 +6,21 @@ Pure, and forgiving in everything but meaning: two schedules, two messages or a 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from homing.model.errors import Invalid
+from homing.model.job_fields import FIELDS, JobField, PayloadKind, plain
 from homing.model.schedules.spellings import KINDS
 from homing.tools.arguments import Arguments, gather, opened
-from homing.tools.spellings import ACTIONS, PAYLOAD_KINDS, action_of, plain
+from homing.tools.spellings import ACTIONS, action_of
 
 Action = Literal["add", "list", "get", "update", "remove", "enable", "disable", "run", "skip", "status", "undo"]
 
-_TEXTS = ("description", "dedupe_key", "starts_at")
-_FLAGS = ("enabled", "continue", "quiet", "delete_after_run", "may_schedule")
-_CHOICES = {
-    "wake": ("now", "next_heartbeat"),
-    "catch_up": ("latest", "skip"),
-    "write_back": ("full", "summary", "none"),
-}
+# Fields that another argument may say as well.
+_TWOFOLD = ("message", "kind", "session")
 _USED = {
     "list": {"job_id", "all", "limit", "enabled"},
-    "disable": {"job_id", "reason", "until"},
+    "disable": {"job_id", "reason", "ends_at"},
     "skip": {"job_id", "count"},
     "undo": {"job_id", "revision"},
 }
@@ -74,7 +70,7 @@ def read(raw: Mapping[str, object]) -> Asked:
         limit=given.whole("limit"),
         count=given.whole("count"),
         reason=given.text("reason"),
-        until=given.text("until") if action == "disable" else None,
+        until=given.text("ends_at") if action == "disable" else None,
         revision=given.whole("revision"),
         ignored=tuple(dict.fromkeys(given.ignored)),
         unused=tuple(dict.fromkeys([*given.unknown, *([] if changes else _unused(given, action))])),
@@ -104,8 +100,8 @@ def _unused(given: Arguments, action: str) -> list[str]:
 
 def _fields(given: Arguments, action: Action) -> dict[str, object]:
     schedule, message = _when_and_message(given)
-    fields = {**schedule, **_plain_fields(given)}
-    if payload := _payload(given, message, action):
+    fields = {**schedule, **_values(given, "job", "timing")}
+    if payload := {**_values(given, "payload"), **_what(given, message, action)}:
         fields["payload"] = payload
     if session := _session(given):
         fields["session"] = session
@@ -192,47 +188,28 @@ def _in_zone(found: dict[str, object], tz: str | None) -> dict[str, object]:
     return {"schedule": schedule if named else {**schedule, "tz": tz}}
 
 
-def _plain_fields(given: Arguments) -> dict[str, object]:
-    fields: dict[str, object] = {}
-    if name := given.text("name"):
-        fields["name"] = name
-    fields |= {name: given.text(name) for name in _TEXTS if name in given}
-    if "until" in given:
-        fields["ends_at"] = given.text("until")
-    for name in ("max_runs", "catch_up_window_seconds"):
-        if name in given:
-            fields[name] = given.whole(name)
-    fields |= {name: given.choice(name, *known) for name, known in _CHOICES.items() if name in given}
-    # A flag has nothing to clear, so null is no answer to it.
-    fields |= {name: flag for name in _FLAGS if (flag := given.flag(name)) is not None}
-    return fields
+def _values(given: Arguments, *parts: str) -> dict[str, object]:
+    rows = [row for row in FIELDS if row.part in parts and row.name in given and row.name not in _TWOFOLD]
+    values = {row.name: _value(given, row) for row in rows}
+    # A flag or a name has nothing to clear, so null is not an answer to it.
+    kept = {row.name for row in rows if row.kind is bool or row.name == "name"}
+    return {name: value for name, value in values.items() if value is not None or name not in kept}
 
 
-def _payload(given: Arguments, message: str | None, action: Action) -> dict[str, object]:
-    payload: dict[str, object] = {}
-    if kind := _payload_kind(given, action):
-        payload["kind"] = kind
-    if message:
-        payload["message"] = message
-    for name in ("model", "thinking"):
-        if name in given:
-            payload[name] = given.text(name)
-    if "timeout_seconds" in given:
-        payload["timeout_seconds"] = given.number("timeout_seconds")
-    if "context" in given:
-        payload["context"] = given.choice("context", "session", "since_last", "none")
-    return payload
+def _value(given: Arguments, row: JobField) -> object:
+    if row.choices:
+        return given.choice(row.name, *row.choices)
+    read = {bool: given.flag, int: given.whole, float: given.number}.get(row.kind, given.text)
+    return read(row.name)
+
+
+def _what(given: Arguments, message: str | None, action: Action) -> dict[str, object]:
+    given_too = {"kind": _payload_kind(given, action), "message": message}
+    return {name: value for name, value in given_too.items() if value}
 
 
 def _payload_kind(given: Arguments, action: Action) -> str | None:
-    named, reminder = given.text("kind"), given.flag("reminder")
-    kind = PAYLOAD_KINDS.get(plain(named)) if named else None
-    if named and kind is None:
-        raise Invalid(
-            f"There is no kind {json.dumps(named)}. Kinds: {', '.join(PAYLOAD_KINDS.values())}.",
-            field="kind",
-            code="out_of_range",
-        )
+    kind, reminder = given.choice("kind", *get_args(PayloadKind)), given.flag("reminder")
     if reminder and kind not in (None, "reminder"):
         raise Invalid(f"It cannot be a reminder and of the kind {kind}.", field="reminder", code="wrong_type")
     if reminder:

@@ -5,7 +5,15 @@ Names are compared without case, dashes and underscores: deleteAfterRun, delete-
 
 import re
 
-NAMES = {
+from homing.model.job_fields import FIELDS, plain
+
+# Whose and where: the turn knows, and a model that could say so could reach other people's chats.
+CONTEXT = frozenset(
+    "sessionkey sessionid originalsessionkey user userid sender senderid agent agentid deliver delivery channel"
+    " channelmeta chatid to target recipient address addresses".split()
+)
+# What a job has stands in the table of its fields; the rest says which job, when, and what to do with it.
+NAMES = {name: row.name for row in FIELDS for name in row.spellings if name not in CONTEXT} | {
     "action": "action",
     "jobid": "job_id",
     "taskid": "job_id",
@@ -17,37 +25,10 @@ NAMES = {
     "timezone": "tz",
     "processafter": "process_after",
     "recurrence": "recurrence",
-    "startsat": "starts_at",
-    "until": "until",
-    "endsat": "until",
-    "maxruns": "max_runs",
-    "message": "message",
-    "prompt": "message",
     "text": "text",
-    "name": "name",
-    "description": "description",
-    "kind": "kind",
     "reminder": "reminder",
     "lightweight": "reminder",
-    "session": "session",
-    "sessiontarget": "session",
     "isolated": "isolated",
-    "writeback": "write_back",
-    "continue": "continue",
-    "wake": "wake",
-    "wakemode": "wake",
-    "model": "model",
-    "thinking": "thinking",
-    "thinkinglevel": "thinking",
-    "timeoutseconds": "timeout_seconds",
-    "context": "context",
-    "catchup": "catch_up",
-    "catchupwindowseconds": "catch_up_window_seconds",
-    "quiet": "quiet",
-    "enabled": "enabled",
-    "deleteafterrun": "delete_after_run",
-    "dedupekey": "dedupe_key",
-    "mayschedule": "may_schedule",
     "revision": "revision",
     "limit": "limit",
     "all": "all",
@@ -69,11 +50,6 @@ SCHEDULE_PARTS = {
     "anchor": "anchor",
     "anchorms": "anchor_ms",
 }
-# Whose and where: the turn knows, and a model that could say so could reach other people's chats.
-CONTEXT = frozenset(
-    "sessionkey sessionid originalsessionkey user userid sender senderid agent agentid deliver delivery channel"
-    " channelmeta chatid to target recipient address addresses".split()
-)
 READ_ONLY = frozenset(
     "state status next nextrun nextrunat words origin recent createdat updatedat removedat lastrun lastrunat laststatus"
     " lasterror".split()
@@ -103,14 +79,7 @@ ACTIONS = {
     "status": "status",
     "undo": "undo",
 }
-PAYLOAD_KINDS = {"agentturn": "agent_turn", "reminder": "reminder", "systemevent": "system_event"}
-
 _NOUN = re.compile(r"(?<=[a-z])(?:tasks?|jobs?)$")
-
-
-def plain(name: str) -> str:
-    """Take away what spellings differ in."""
-    return re.sub(r"[\s_-]", "", name).lower()
 
 
 def action_of(given: str) -> str | None:
