@@ -227,4 +227,4 @@ SECOND_ADDRESSES = (
     replace(OPERATION["list_runs"], path=f"{_JOB}/runs", defaults={"limit": 20}, address="list_runs_of_job"),
 )
 STREAMS = {"watch_session": f"{_SESSION}/events", "watch_events": "/api/events"}
-"""Streams of events: no operations, for nothing comes to an end."""
+"""Streams of events. They are not operations: they have no single answer."""

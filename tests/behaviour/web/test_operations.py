@@ -1,5 +1,6 @@
 """One operation, one name: every operation has its address and every address its operation, and each works."""
 
+import json
 from typing import Any
 
 import jsonschema_rs
@@ -48,6 +49,12 @@ def test_the_document_is_openapi_3_1_and_every_reference_in_it_leads_somewhere(o
                 follow(inner)
 
     follow(openapi)
+
+
+def test_numbers_have_their_limits_in_the_document(openapi: dict[str, Any]) -> None:
+    parameters = {one["name"]: one["schema"] for one in operations_of(openapi)["list_jobs"]["parameters"]}
+    assert (parameters["recent"]["minimum"], parameters["recent"]["maximum"]) == (0, 100)
+    assert '"ge"' not in json.dumps(openapi)
 
 
 def test_every_address_says_which_problems_it_answers_with(openapi: dict[str, Any]) -> None:

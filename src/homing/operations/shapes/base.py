@@ -22,9 +22,11 @@ def _no_flag(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_no_flag)]
+NOT_BOOL = BeforeValidator(_no_flag)
+"""Stands last in an Annotated: limits that come after it are not shown in the JSON schema."""
+Whole = Annotated[int, NOT_BOOL]
 """A whole number; digits in a text will do, but true is not 1."""
-Count = Annotated[Whole, Field(ge=0, le=MOST)]
+Count = Annotated[int, Field(ge=0, le=MOST), NOT_BOOL]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
 Short = Annotated[str, Field(max_length=MAX_SHORT)]

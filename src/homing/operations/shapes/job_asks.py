@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from homing.model.job_fields import FIELDS, JobField
 from homing.model.jobs import Status
-from homing.operations.shapes.base import Ask, Count, PageAsk, Short, Text, Whole
+from homing.operations.shapes.base import NOT_BOOL, Ask, Count, PageAsk, Short, Text, Whole
 
 Id = Annotated[str, Field(min_length=1, max_length=256)]
 Key = Annotated[str, Field(min_length=1, max_length=300)]
@@ -37,13 +37,15 @@ _ANSWERED = frozenset(
 
 def _asked(row: JobField) -> Any:
     """Say what a request may give for a field. Null means the default."""
-    kind: Any = {bool: bool, int: Whole, float: float}.get(row.kind, str)
+    kind: Any = row.kind if row.kind in (bool, int, float) else str
     if row.choices:
         kind = Annotated[Literal[row.choices], Spelled]
     elif kind is str:
         kind = Annotated[str, Field(min_length=row.least, max_length=row.most)]
-    elif row.kind is not bool:
-        kind = Annotated[kind, Field(ge=row.least, le=row.most, allow_inf_nan=False if row.kind is float else None)]
+    elif kind is int:
+        kind = Annotated[int, Field(ge=row.least, le=row.most), NOT_BOOL]
+    elif kind is float:
+        kind = Annotated[float, Field(ge=row.least, le=row.most, allow_inf_nan=False)]
     return kind | None
 
 
@@ -129,14 +131,14 @@ class ListJobs(PageAsk):
     status: Status | None = None
     q: Short | None = None
     sort: Literal["next", "name", "updated", "last"] = "next"
-    recent: Annotated[Whole, Field(ge=0, le=100)] | None = None
+    recent: Annotated[int, Field(ge=0, le=100), NOT_BOOL] | None = None
     all: bool = False
 
 
 class GetJob(JobRef):
     """Read one job."""
 
-    recent: Annotated[Whole, Field(ge=0, le=100)] | None = None
+    recent: Annotated[int, Field(ge=0, le=100), NOT_BOOL] | None = None
 
 
 class AdminListJobs(PageAsk):
