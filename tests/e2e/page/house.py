@@ -66,15 +66,19 @@ class House:
 
     def sign_in_link(self) -> str:
         """Ask the command line for a fresh link, as a person would."""
+        return json.loads(self.command("open", "--no-open", "--json"))["url"]
+
+    def command(self, *words: str) -> str:
+        """Run a command in this home; return what it prints."""
         said = subprocess.run(
-            [sys.executable, "-m", "homing", "open", "--no-open", "--json"],
+            [sys.executable, "-m", "homing", *words],
             env=self._environment(),
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=True,
         )
-        return json.loads(said.stdout)["url"]
+        return said.stdout
 
     def get(self, path: str) -> Any:
         return self.ask("GET", path)

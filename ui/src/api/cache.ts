@@ -115,7 +115,14 @@ export function placeRun(client: QueryClient, run: Run) {
     (old) => ({ ...old, ...run }),
   );
   if (!present) refetchSoon(client, keys.runs, 1000);
-  const recent = { id: run.id, scheduled_for: run.scheduled_for, state: run.state, reason: run.reason };
+  const recent = {
+    id: run.id,
+    scheduled_for: run.scheduled_for,
+    state: run.state,
+    state_words: run.state_words,
+    reason: run.reason,
+    reason_words: run.reason_words,
+  };
   inPages<Job>(
     client,
     keys.jobs,

@@ -2,7 +2,7 @@
 import { memo } from "react";
 import type { JobSort } from "../api/operations";
 import { useJobs, useSessionName, useStatus } from "../api/queries";
-import type { Job, JobStatus, RunState } from "../api/types";
+import type { Job, JobStatus } from "../api/types";
 import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfJob, shapeOfStatus } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
@@ -15,7 +15,7 @@ import { SessionName } from "../parts/SessionName";
 import { Tooltip } from "../parts/Tooltip";
 import { useMedia } from "../parts/useMedia";
 import { useTitle } from "../parts/useTitle";
-import { attentionOf, jobStatusWord, runStateWord, statusOf } from "../parts/words";
+import { attentionOf, capital, statusOf } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
@@ -105,11 +105,11 @@ export default function AutomationsPage() {
 }
 
 function StatusTabs({ status }: { status: string }) {
-  const counts = useStatus().data?.jobs;
+  const { jobs: counts, status_words: words } = useStatus().data ?? {};
   const all = counts && statuses.reduce((sum, one) => sum + counts[one], 0);
   const tabs: [value: string, name: string, count: number | undefined][] = [
     ["", "All", all],
-    ...statuses.map((one): [string, string, number | undefined] => [one, jobStatusWord[one], counts?.[one]]),
+    ...statuses.map((one): [string, string, number | undefined] => [one, capital(words?.[one] ?? one), counts?.[one]]),
   ];
   return (
     <nav aria-label="Filter by status" className="mt-4 flex gap-1 overflow-x-auto border-b">
@@ -218,9 +218,15 @@ function NextRun({ job, zone }: { job: Job; zone: string }) {
 }
 
 function LastRun({ job, zone }: { job: Job; zone: string }) {
-  const { last_run_at: at, last_status: status, last_duration_ms: took, last_run_id: id } = job.state;
+  const {
+    last_run_at: at,
+    last_status: status,
+    last_status_words: words,
+    last_duration_ms: took,
+    last_run_id: id,
+  } = job.state;
   if (!at || !status) return <span className="text-mute">Never ran</span>;
-  const word = runStateWord[status as RunState] ?? status;
+  const word = capital(words ?? status);
   return (
     <span className="flex flex-wrap gap-x-2 lg:flex-col">
       <Relative at={at} zone={zone} />

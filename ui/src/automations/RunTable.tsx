@@ -5,7 +5,7 @@ import { LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
 import { LoadMore } from "../parts/LoadMore";
 import { PagedList } from "../parts/PagedList";
-import { outcomeOf, plural, triggerWord } from "../parts/words";
+import { outcomeOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, latenessOf } from "../time/format";
 import { Wall, Zone } from "../time/Time";
@@ -61,7 +61,7 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
         <span className={`col-start-2 sm:col-start-auto ${run.state === "error" ? "text-bad" : ""}`}>
           {outcomeOf(run)}
           {run.missed_count !== null && run.missed_count > 1 && `, ${plural(run.missed_count, "time")}`}
-          {run.trigger !== "timer" && <span className="text-mute"> ({triggerWord[run.trigger].toLowerCase()})</span>}
+          {run.trigger !== "timer" && <span className="text-mute"> ({run.trigger_words})</span>}
         </span>
         <span className="hidden text-right text-mute sm:block">{late}</span>
         <span className="hidden text-right text-mute sm:block">{took}</span>

@@ -5,7 +5,7 @@ import type { Card, CardChange, Job } from "../api/types";
 import { useJobActions } from "../automations/actions";
 import { Glyph, shapeOfJob } from "../parts/Glyph";
 import { Icon } from "../parts/Icon";
-import { changeWord, doorWord, reasonWord, statusOf } from "../parts/words";
+import { changeWord, doorWord, statusOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { Relative, Wall, Zone } from "../time/Time";
 import { NotifyOffer } from "./notify";
@@ -125,7 +125,7 @@ export function quietReason(job: Job): string {
     return job.state.running_at ? "Running now." : "Due. It waits until this conversation is free.";
   if (job.status === "done") return "Done. No time is left on its schedule.";
   if (!job.enabled)
-    return `Paused${job.state.disabled_reason ? `: ${reasonWord(job.state.disabled_reason)}` : ""}. It will not run until it is resumed.`;
+    return `Paused${job.state.disabled_words ? `: ${job.state.disabled_words.replace(/\.$/, "")}` : ""}. It will not run until it is resumed.`;
   return "No time is planned.";
 }
 

@@ -1,30 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job } from "../api/types";
-import { askedOf, attentionOf, outcomeOf, plural, reasonWord, statusOf } from "./words";
+import { askedOf, attentionOf, outcomeOf, plural, statusOf } from "./words";
 
-const job = (status: string, state: object) => ({ status, state }) as unknown as Job;
+const job = (status_words: string, state: object) => ({ status_words, state }) as unknown as Job;
 
 test("an outcome is a state with its reason", () => {
-  assert.equal(outcomeOf({ state: "ok", reason: null }), "OK");
-  assert.equal(outcomeOf({ state: "error", reason: "timeout" }), "Failed: took too long");
-});
-
-test("a reason this page does not know is shown in its own words", () => {
-  assert.equal(reasonWord("out_of_paper"), "out of paper");
-  assert.equal(reasonWord(null), null);
+  assert.equal(outcomeOf({ state_words: "OK", reason_words: null }), "OK");
+  assert.equal(
+    outcomeOf({ state_words: "failed", reason_words: "a tool did not work" }),
+    "Failed: a tool did not work",
+  );
 });
 
 test("a job at work shows that, any other its status", () => {
   assert.equal(statusOf(job("active", { active_run_id: "run", running_at: "2026-11-16T07:00:00Z" })), "Running");
   assert.equal(statusOf(job("active", { active_run_id: "run", running_at: null })), "Waiting");
-  assert.equal(statusOf(job("attention", { active_run_id: null })), "Needs you");
+  assert.equal(statusOf(job("needs you", { active_run_id: null })), "Needs you");
 });
 
 test("attention says why: disabled, failed, or not delivered", () => {
-  assert.equal(attentionOf(job("attention", { disabled_reason: "session_missing" })), "its conversation is gone");
-  assert.equal(attentionOf(job("attention", { disabled_reason: null, last_error: "No key." })), "No key.");
-  assert.match(attentionOf(job("attention", { disabled_reason: null, last_error: null })), /could not be delivered/);
+  assert.equal(attentionOf(job("attention", { disabled_words: "It was missed." })), "It was missed.");
+  assert.equal(attentionOf(job("attention", { disabled_words: null, last_error: "No key." })), "No key.");
+  assert.match(attentionOf(job("attention", { disabled_words: null, last_error: null })), /could not be delivered/);
 });
 
 test("a scheduled opening shows what the agent was asked, not its first line", () => {

@@ -1,70 +1,22 @@
-// State names and reasons as people say them. The server's sentences are shown as they are; these are for single words.
-import type { CardChange, Job, JobStatus, Message, Run, RunState, Source, Waiting } from "../api/types";
+// Words that only this page needs. States, reasons and triggers come with the server's answers.
+import type { CardChange, Job, Message, Source, Waiting } from "../api/types";
 
-export const jobStatusWord: Record<JobStatus, string> = {
-  active: "Active",
-  paused: "Paused",
-  attention: "Needs you",
-  done: "Done",
-};
+/** The server's words start with a small letter, to stand inside a sentence. */
+export const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
 export function statusOf(job: Job): string {
   if (job.state.active_run_id) return job.state.running_at ? "Running" : "Waiting";
-  return jobStatusWord[job.status];
+  return capital(job.status_words);
 }
 
 /** Why it needs somebody: disabled by us, failed, or else what it said did not arrive. */
 export function attentionOf(job: Job): string {
-  const reason = job.state.disabled_reason;
-  if (reason) return reasonWords[reason] ?? reason;
-  return job.state.last_error ?? "One of its messages could not be delivered.";
+  return job.state.disabled_words ?? job.state.last_error ?? "One of its messages could not be delivered.";
 }
 
-export const runStateWord: Record<RunState, string> = {
-  queued: "Waiting",
-  running: "Running",
-  ok: "OK",
-  error: "Failed",
-  skipped: "Skipped",
-  cancelled: "Cancelled",
-};
-
-const reasonWords: Record<string, string> = {
-  empty: "empty answer",
-  quiet: "no news",
-  model: "no answer from the model",
-  tool: "a tool did not work",
-  timeout: "took too long",
-  interrupted: "interrupted",
-  session_missing: "its conversation is gone",
-  schedule: "its schedule is broken",
-  missed: "missed",
-  overlap: "the one before was still running",
-  busy: "the conversation was busy",
-  gate: "its condition did not hold",
-  asked: "asked for",
-  disabled: "paused",
-  rescheduled: "given another time",
-  brake: "stopped as a loop",
-  loop: "it kept causing turns that no person asked for",
-  removed: "removed",
-  session_deleted: "conversation deleted",
-};
-
-export const reasonWord = (reason: string | null) =>
-  reason ? (reasonWords[reason] ?? reason.replaceAll("_", " ")) : null;
-
-export function outcomeOf(run: { state: RunState; reason: string | null }): string {
-  const reason = reasonWord(run.reason);
-  return reason ? `${runStateWord[run.state]}: ${reason}` : runStateWord[run.state];
+export function outcomeOf(run: { state_words: string; reason_words: string | null }): string {
+  return capital(run.reason_words ? `${run.state_words}: ${run.reason_words}` : run.state_words);
 }
-
-export const triggerWord: Record<Run["trigger"], string> = {
-  timer: "On schedule",
-  catch_up: "Caught up",
-  manual: "Run now",
-  retry: "Tried again",
-};
 
 export const doorWord: Record<string, string> = {
   tool: "the agent, in conversation",

@@ -15,7 +15,7 @@ import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
 import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
-import { outcomeOf, plural, triggerWord } from "../parts/words";
+import { capital, outcomeOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { durationOf, stampOf } from "../time/format";
@@ -267,7 +267,7 @@ function Steps({ steps }: { steps: Step[] }) {
 function Record({ run, zone }: { run: Run; zone: string }) {
   return (
     <Facts>
-      <Fact name="Trigger">{triggerWord[run.trigger]}</Fact>
+      <Fact name="Trigger">{capital(run.trigger_words)}</Fact>
       {run.attempt > 1 && <Fact name="Attempts">{run.attempt}</Fact>}
       {run.missed_count !== null && (
         <Fact name="Missed">

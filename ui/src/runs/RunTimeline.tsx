@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { isOver } from "../api/queries";
 import type { Run } from "../api/types";
 import { Glyph, type Shape, shapeOfRun } from "../parts/Glyph";
-import { outcomeOf, plural, runStateWord } from "../parts/words";
+import { capital, outcomeOf, plural } from "../parts/words";
 import { useNow } from "../time/clock";
 import { clockWithSeconds, durationOf, latenessOf, spanOf } from "../time/format";
 import { Zone } from "../time/Time";
@@ -59,7 +59,8 @@ function stopsOf(run: Run, zone: string): Stop[] {
     shape: "done",
     detail: clock(run.scheduled_for),
   };
-  if (run.state === "skipped") return [due, { name: runStateWord.skipped, shape: "skipped", detail: outcomeOf(run) }];
+  if (run.state === "skipped")
+    return [due, { name: capital(run.state_words), shape: "skipped", detail: outcomeOf(run) }];
 
   const waited = run.queued_at && run.started_at ? Date.parse(run.started_at) - Date.parse(run.queued_at) : null;
   const waiting: Stop = {
@@ -78,7 +79,7 @@ function stopsOf(run: Run, zone: string): Stop[] {
     ),
   };
   const done: Stop = {
-    name: isOver(run) ? runStateWord[run.state] : "Done",
+    name: isOver(run) ? capital(run.state_words) : "Done",
     shape: isOver(run) ? shapeOfRun(run.state) : null,
     detail: isOver(run) ? doneDetail(run, clock(run.finished_at)) : "",
   };
