@@ -4,7 +4,7 @@ import re
 
 from homing.cli.visible import json_text
 from homing.client.problems import Problem, worded
-from homing.model.contract import OPERATIONS
+from homing.model.contract import OPERATION
 
 FAILED = 1
 REFUSED = 2
@@ -37,8 +37,12 @@ def hint_of(problem: Problem) -> str | None:
 
 def spoken(problem: Problem) -> str:
     """Name commands where the API names its operations: at this door those are what one can type."""
-    text = _OPERATION.sub(lambda found: f"`homing {_COMMANDS[found[0]]}`", problem.detail)
-    return text.replace("delete_automations=true", "--delete-automations")
+    return re.sub(r"\b\w+_\w+\b", _command, problem.detail).replace("delete_automations=true", "--delete-automations")
+
+
+def _command(word: re.Match[str]) -> str:
+    operation = OPERATION.get(word[0])
+    return f"`homing {operation.command}`" if operation is not None and operation.command else word[0]
 
 
 _HINTS = {
@@ -46,7 +50,3 @@ _HINTS = {
     " token was revoked, `homing tokens rotate` makes a new one.",
     "internal": "This is a bug of ours. The server's log says more under the same request id.",
 }
-
-
-_COMMANDS = {operation.name: operation.command for operation in OPERATIONS if operation.command}
-_OPERATION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
