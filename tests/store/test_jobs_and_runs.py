@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from homing.engine.scheduler import Scheduler, tick, wake_paused
 from homing.model.clock import SystemClock
 from homing.model.errors import NotReady
-from homing.model.jobs import Job, due_at
+from homing.model.jobs import Job, Verdict, due_at
 from homing.operations.context import Instance
 from homing.store import Store, Tx, jobs, run_lists, runs
 from homing.store import tables as t
@@ -60,9 +60,9 @@ def test_a_job_moves_on_and_counts_its_runs(store: Store) -> None:
     def work(tx: Tx) -> None:
         job = add_job(tx, add_session(tx), schedule_errors=2)
         following = tx.now() + timedelta(minutes=1)
-        moved = jobs.Advance(job_id=job.id, next_run_at=following, queued=1, rev=7, retry=0, retry_of=None)
-        jobs.advance(tx, [moved])
-        jobs.advance(tx, [replace(moved, queued=0, rev=8)])
+        moved = Verdict(job=due_at(job, tx.now()), scheduled_for=None, next_run_at=following)
+        jobs.advance(tx, [(moved, 1)], {job.session_id: 7})
+        jobs.advance(tx, [(moved, 0)], {job.session_id: 8})
 
     store.write_now(work)
     job = read(store, "job_fruit")

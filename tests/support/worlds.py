@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from homing.model.contract import OPERATION
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Agent, Caller
+from homing.model.runs import Rendered
 from homing.model.turns import Policy, Turn
 from homing.operations.binding import bind
 from homing.operations.context import Context, Instance
@@ -96,11 +97,8 @@ class World:
             turn = new_turn(tx, head)
             turns.open_turns(tx, [(turn, head)])
             if head.inbound.run_id is not None:
-                opened = runs.OpenedRun(
-                    run_id=head.inbound.run_id, turn_id=turn.id, opening_seq=1, rev=1, prompt_id=None,
-                    prompt_version=None, prompt_sha256=None, prompt=None, variables={},
-                )  # fmt: skip
-                runs.open_runs(tx, [opened])
+                rendered = Rendered(id="test", version=1, sha256="", text="", variables={})
+                runs.open_runs(tx, [(turn, rendered, 1)])
             return turn.id
 
         if job_id is not None:

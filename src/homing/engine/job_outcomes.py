@@ -68,11 +68,9 @@ def _keep_note(tx: Tx, one: ClosingTurn, job: Job) -> None:
 def _after_cancel(tx: Tx, one: ClosingTurn, job: Job) -> None:
     jobs.note_run(tx, job.id, run_id=one.turn.run_id, at=one.turn.opened_at, rev=one.rev)
     if one.scheduled and job.enabled and job.next_run_at is None and job.removed_at is None:
-        _end(tx, one, job, "Its run was cancelled, and it has no further time to run.")
-
-
-def _end(tx: Tx, one: ClosingTurn, job: Job, reason: str) -> None:
-    jobs.disable(tx, job.id, by="done", reason=reason, rev=one.rev)
+        jobs.disable(
+            tx, job.id, by="done", reason="Its run was cancelled, and it has no further time to run.", rev=one.rev
+        )
 
 
 def _ms(one: ClosingTurn, now: datetime) -> int:
@@ -107,7 +105,13 @@ def _after_failure(tx: Tx, one: ClosingTurn, job: Job) -> None:
         if job.next_run_at is None:
             _retry_or_pause(tx, one, job, line)
     elif job.next_run_at is None:
-        _end(tx, one, job, f"Its last run failed ({line}), and it has no further time to run.")
+        jobs.disable(
+            tx,
+            job.id,
+            by="done",
+            reason=f"Its last run failed ({line}), and it has no further time to run.",
+            rev=one.rev,
+        )
 
 
 def _retry_or_pause(tx: Tx, one: ClosingTurn, job: Job, line: str) -> None:
@@ -138,8 +142,5 @@ def _pause(tx: Tx, one: ClosingTurn, job: Job, reason: str) -> None:
 
 
 def _short(result: TurnResult) -> str:
-    match result.reason:
-        case "timeout" | "interrupted":
-            return (result.error or result.reason)[:_ERROR_LINE]
-        case _:
-            return result.text[:_ERROR_LINE]
+    told = (result.error or result.reason) if result.reason in {"timeout", "interrupted"} else result.text
+    return (told or "")[:_ERROR_LINE]

@@ -10,17 +10,18 @@ from homing.agent.frames import TRIGGERED
 from homing.agent.sources import outside_source
 from homing.engine.attribution import Participants, notes_shown, participants_of
 from homing.engine.claims import Claim
-from homing.engine.prompts import Rendered, about_run, prompt_text, run_prompt
+from homing.engine.prompts import about_run, prompt_text, run_prompt
 from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
 from homing.model.people import Agent
+from homing.model.runs import Rendered
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Policy, Turn
 from homing.operations.context import Instance
 from homing.operations.shapes.base import utc
 from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
-from homing.store.runs import OpenedRun, RunSpec
+from homing.store.runs import RunSpec
 
 _KINDS: Mapping[str, Kind] = {"person": "chat", "run": "scheduled", "report": "report"}
 _PROVENANCE = "cron_turn"
@@ -62,7 +63,6 @@ class _Plan:
     agent: Agent
     task: RunSpec | None
     rendered: Rendered | None
-    variables: Mapping[str, object]
     messages: tuple[NewMessage, ...]
     meta: Mapping[str, object]
     participants: Participants
@@ -84,7 +84,7 @@ def open_lanes(tx: Tx, wants: Sequence[tuple[int, Claim]], instance: Instance) -
     heads = [_within(head, involved) for head in heads if head.inbound.session_id in involved]
     for opened in _open(tx, heads, claims, instance, now):
         found[opened.turn.lane_id] = opened
-    busy = _busy(tx, [lane_id for lane_id in claims if lane_id not in found])
+    busy = lanes.busy(tx, [lane_id for lane_id in claims if lane_id not in found])
     return [
         found.get(lane_id, "held" if lane_id in busy else "empty")
         if claims[lane_id] is claim or lane_id not in found
@@ -97,18 +97,10 @@ def _within(head: Head, involved: Collection[int]) -> Head:
     return Head(inbound=head.inbound, notes=[note for note in head.notes if note.session_id in involved])
 
 
-def _busy(tx: Tx, lane_ids: list[int]) -> set[int]:
-    return lanes.busy(tx, lane_ids) if lane_ids else set()
-
-
 def _take_up(tx: Tx, lane_id: int, claim: Claim, now: datetime) -> Opened | None:
     turn = turns.take_over(tx, lane_id, claim.worker_id, _until(claim, now))
     if turn is None:
         return None
-    return _read_opened(tx, turn, now)
-
-
-def _read_opened(tx: Tx, turn: Turn, now: datetime) -> Opened:
     opening = turns.opening_of(tx, turn)
     session = sessions.get(tx, turn.session_id)
     notes = tuple(inbound.text for inbound in inbounds.inbound_of_turn(tx, turn.id) if inbound.line == "note")
@@ -151,18 +143,8 @@ def _open(
     runs.open_runs(
         tx,
         [
-            OpenedRun(
-                run_id=plan.task.run_id,
-                turn_id=plan.turn_id,
-                opening_seq=seq,
-                rev=revisions[plan.task.session_id].rev,
-                prompt_id=plan.rendered.id,
-                prompt_version=plan.rendered.version,
-                prompt_sha256=plan.rendered.sha256,
-                prompt=turn.prompt,
-                variables=plan.variables,
-            )
-            for plan, seq, turn in zip(plans, opening_seqs, new_turns, strict=True)
+            (turn, plan.rendered, revisions[plan.task.session_id].rev)
+            for plan, turn in zip(plans, new_turns, strict=True)
             if plan.task is not None and plan.rendered is not None
         ],
     )
@@ -181,8 +163,7 @@ def _plan(tx: Tx, heads: Sequence[Head], instance: Instance, now: datetime) -> l
         session = chats[inbound.session_id]
         task = tasks.get(inbound.run_id) if inbound.run_id else None
         participants = _company(tx, session)
-        variables = about_run(task, now, participants.asked_by(inbound.sender_id)) if task else {}
-        rendered = run_prompt(task, variables) if task else None
+        rendered = run_prompt(task, about_run(task, now, participants.asked_by(inbound.sender_id))) if task else None
         turn_id = new_id("turn")
         meta = _meta(inbound, task, rendered)
         plans.append(
@@ -193,7 +174,6 @@ def _plan(tx: Tx, heads: Sequence[Head], instance: Instance, now: datetime) -> l
                 agent=agents[session.agent_id],
                 task=task,
                 rendered=rendered,
-                variables=variables,
                 meta=meta,
                 participants=participants,
                 messages=(

@@ -5,7 +5,6 @@ What they quote is framed before it comes here (`agent/frames.py`), and names ar
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
@@ -18,6 +17,7 @@ from homing.agent.sources import hook_name
 from homing.engine.attribution import Participants, shown
 from homing.model.jobs import ON_TIME
 from homing.model.messages import NewMessage
+from homing.model.runs import Rendered
 from homing.model.turns import Inbound
 from homing.store.runs import RunSpec
 
@@ -91,20 +91,6 @@ Go on from here: tell the user what matters in it. Do not run the automation aga
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rendered:
-    """A prompt as used, and where it came from."""
-
-    id: str
-    version: int
-    sha256: str
-    text: str
-
-    @property
-    def ref(self) -> dict[str, object]:
-        return {"id": self.id, "version": self.version, "sha256": self.sha256}
-
-
 _TEMPLATES: Mapping[str, tuple[int, str]] = {
     "cron.agent_turn.reminder": (2, SCHEDULED),
     "cron.heartbeat": (1, HEARTBEAT),
@@ -126,7 +112,7 @@ def render(name: str, variables: Mapping[str, object]) -> Rendered:
     """Fill in a template. What a person wrote is a value in it, never a part of the template."""
     text = _compiled(name).render(variables)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Rendered(id=name, version=_TEMPLATES[name][0], sha256=digest, text=text)
+    return Rendered(id=name, version=_TEMPLATES[name][0], sha256=digest, text=text, variables=variables)
 
 
 def about_run(spec: RunSpec, now: datetime, sender: str | None) -> dict[str, object]:

@@ -6,9 +6,8 @@ from zoneinfo import ZoneInfo
 
 from homing.engine.closing_turn import ClosingTurn
 from homing.model.brakes import DEEPEST
-from homing.model.errors import Broken
+from homing.model.jobs import Job
 from homing.model.messages import Kind, Message, NewMessage
-from homing.model.sessions import Session
 from homing.operations.brakes import is_beyond, stop_job
 from homing.store import Tx, deliveries, inbounds, messages
 from homing.store.inbounds import NewInbound
@@ -57,10 +56,9 @@ def report(tx: Tx, closing: ClosingTurn) -> None:
     if parent is None or job is None or closing.turn.run_id is None or parent.deleted_at is not None:
         return
     meta = {**closing.request.opened.meta, "report": True}
-    lane_id = closing.home_lane
     if result.outcome == "failed":
         text = f'The automation "{job.name}" failed in its own session: {result.text}'
-        _lay_in(tx, parent, lane_id, closing, text, meta, kind="note")
+        _lay_in(tx, closing, job, text, meta, kind="note")
         return
     if job.write_back == "none":
         return
@@ -68,29 +66,29 @@ def report(tx: Tx, closing: ClosingTurn) -> None:
         before = status_before(tx, closing)
         text, meta = status_line(closing, before, meta, tx)
         messages.fold(tx, parent.id, [before.seq] if before else [])
-        _lay_in(tx, parent, lane_id, closing, text, meta, kind="status")
+        _lay_in(tx, closing, job, text, meta, kind="status")
         return
     if result.outcome != "answered":
         return
     text = closing.summary if job.write_back == "summary" else result.text
     if not job.continues:
-        _lay_in(tx, parent, lane_id, closing, text, meta, kind="report")
+        _lay_in(tx, closing, job, text, meta, kind="report")
         return
     replaced = inbounds.withdraw_reports(tx, parent.id, job.id)
     count = 1 + sum(int(str(old.meta.get("count", 1))) for old in replaced)
     depth = closing.turn.depth + 1
-    if is_beyond(tx, job.id, session_id=parent.id, lane_id=lane_id, depth=depth):
+    if is_beyond(tx, job.id, session_id=parent.id, lane_id=closing.home_lane, depth=depth):
         # Rule 35: what was found is not lost, but it opens no turn.
-        _lay_in(tx, parent, lane_id, closing, text, {**meta, "count": count}, kind="report")
+        _lay_in(tx, closing, job, text, {**meta, "count": count}, kind="report")
         if depth <= DEEPEST:
-            stop_job(tx, job, home=parent, lane_id=lane_id, run_id=closing.turn.run_id)
+            stop_job(tx, job, home=parent, lane_id=closing.home_lane, run_id=closing.turn.run_id)
         return
     inbounds.take_in(
         tx,
         [
             NewInbound(
                 session_id=parent.id,
-                lane_id=lane_id,
+                lane_id=closing.home_lane,
                 user_id=parent.user_id,
                 source="report",
                 text=text,
@@ -104,19 +102,15 @@ def report(tx: Tx, closing: ClosingTurn) -> None:
     )
 
 
-def _lay_in(
-    tx: Tx, parent: Session, lane_id: int, closing: ClosingTurn, text: str, meta: Mapping[str, object], *, kind: Kind
-) -> None:
+def _lay_in(tx: Tx, closing: ClosingTurn, job: Job, text: str, meta: Mapping[str, object], *, kind: Kind) -> None:
     """Write a message no turn wrote into the bound session, and owe it to its people."""
-    if closing.job is None:
-        raise Broken("a report without a job")
     message = NewMessage(
-        session_id=parent.id,
-        lane_id=lane_id,
+        session_id=closing.home.id,
+        lane_id=closing.home_lane,
         role="user" if kind == "report" else "assistant",
         kind=kind,
         text=text,
-        job_id=closing.job.id,
+        job_id=job.id,
         run_id=closing.turn.run_id,
         meta=meta,
     )

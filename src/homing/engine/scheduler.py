@@ -23,7 +23,6 @@ from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
 from homing.operations.notes import give_note
 from homing.store import Store, Tx, jobs, maintenance, runs, sessions
-from homing.store.jobs import Advance
 from homing.store.lanes import lane_of, unified_lanes
 from homing.store.runs import NewRun
 
@@ -75,7 +74,8 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
         also={job.session_id for job in due},
     )
     _skip(tx, skipping, fired)
-    jobs.advance(tx, [_move(one, fired) for one in decided])
+    counted = [(one, int(_ran(one, fired) and one.trigger in COUNTED)) for one in decided]
+    jobs.advance(tx, counted, fired.revs)
     for one in decided:
         if one.next_run_at is None and not _ran(one, fired):
             _run_out(tx, one, instance, fired.revs[one.job.session_id])
@@ -94,17 +94,6 @@ def _firing(one: Verdict, now: datetime) -> Firing:
         lateness_ms=max(0, (now - one.scheduled_for) // timedelta(milliseconds=1)),
         missed_count=one.missed or None,
         next_run_at=one.next_run_at,
-    )
-
-
-def _move(one: Verdict, fired: Fired) -> Advance:
-    return Advance(
-        job_id=one.job.id,
-        next_run_at=one.next_run_at,
-        queued=int(_ran(one, fired) and one.trigger in COUNTED),
-        retry=one.job.timing.retry,
-        retry_of=one.job.timing.retry_of,
-        rev=fired.revs[one.job.session_id],
     )
 
 

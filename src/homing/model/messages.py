@@ -12,30 +12,6 @@ BACKOFF_SECONDS = (1, 5, 30, 300)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
-    """One entry of a session's visible history."""
-
-    n: int
-    session_id: int
-    session_key: str
-    lane_id: int
-    seq: int
-    rev: int
-    role: Literal["user", "assistant"]
-    kind: Kind
-    text: str
-    turn_id: str | None
-    inbound_id: str | None
-    job_id: str | None
-    run_id: str | None
-    model: str | None
-    meta: Mapping[str, object]
-    cards: Sequence[Mapping[str, object]]
-    folded: bool
-    created_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
 class NewMessage:
     """A message about to be written; its seq and rev are given under the session's lock."""
 
@@ -52,6 +28,17 @@ class NewMessage:
     meta: Mapping[str, object] = field(default_factory=dict[str, object])
     cards: Sequence[Mapping[str, object]] = ()
     folded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message(NewMessage):
+    """One entry of a session's visible history, as it was written."""
+
+    n: int
+    session_key: str
+    seq: int
+    rev: int
+    created_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,3 +90,18 @@ def run_id(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 
 def isolated_key(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 0) -> str:
     """Name the session of its own in which an isolated run works."""
     return "cron:" + run_id(job_id, scheduled_for, trigger, retry)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendered:
+    """A prompt as used, and where it came from."""
+
+    id: str
+    version: int
+    sha256: str
+    text: str
+    variables: Mapping[str, object]
+
+    @property
+    def ref(self) -> dict[str, object]:
+        return {"id": self.id, "version": self.version, "sha256": self.sha256}

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from homing.model.jobs import DueJob, Job
+from homing.model.jobs import DueJob, Job, Verdict
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
@@ -40,19 +40,6 @@ def take_due(tx: Tx, now: datetime, limit: int, *, after: datetime | None = None
     return [r.due_job_of(row) for row in tx.rows(statement)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advance:
-    """How a job that was due moves on."""
-
-    job_id: str
-    next_run_at: datetime | None
-    queued: int
-    """How many of its runs this adds to those counted by `max_runs`."""
-    retry: int
-    retry_of: datetime | None
-    rev: int
-
-
 _ADVANCE = Bulk(
     sa.update(t.job)
     .where(t.job.c.id == sa.bindparam("b_job_id"))
@@ -71,9 +58,20 @@ _ADVANCE = Bulk(
 )
 
 
-def advance(tx: Tx, moved: Sequence[Advance]) -> None:
-    """Write the next due instant of jobs just taken."""
-    _ADVANCE.run(tx, moved)
+def advance(tx: Tx, moved: Sequence[tuple[Verdict, int]], revs: Mapping[int, int]) -> None:
+    """Write the next due instant of jobs just taken, and how many runs of each are added to those counted."""
+    rows = [
+        {
+            "job_id": verdict.job.id,
+            "next_run_at": verdict.next_run_at,
+            "queued": queued,
+            "retry": verdict.job.timing.retry,
+            "retry_of": verdict.job.timing.retry_of,
+            "rev": revs[verdict.job.session_id],
+        }
+        for verdict, queued in moved
+    ]
+    _ADVANCE.run(tx, rows)
 
 
 def uncount_runs(tx: Tx, job_ids: Collection[str]) -> None:

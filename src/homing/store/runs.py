@@ -8,7 +8,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from homing.model.runs import ACTIVE, Run, RunState, Trigger
+from homing.model.runs import ACTIVE, Rendered, Run, RunState, Trigger
+from homing.model.turns import Turn
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
@@ -142,35 +143,41 @@ def set_next(tx: Tx, run_id: str, next_run_at: datetime | None) -> None:
     tx.run(sa.update(t.run).where(t.run.c.id == run_id).values(next_run_at=next_run_at))
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenedRun:
-    """A run whose turn begins, with the prompt as used."""
-
-    run_id: str
-    turn_id: str
-    opening_seq: int
-    rev: int
-    prompt_id: str | None
-    prompt_version: int | None
-    prompt_sha256: str | None
-    prompt: str | None
-    variables: Mapping[str, object]
-
-
 _OPEN = Bulk(
     sa.update(t.run)
     .where(t.run.c.id == sa.bindparam("b_run_id"), t.run.c.state == "queued")
     .values(
         state="running",
         started_at=sa.bindparam("b_now"),
-        **{name: sa.bindparam(f"b_{name}", type_=t.run.c[name].type) for name in names_of(OpenedRun)[1:]},
+        turn_id=sa.bindparam("b_turn_id"),
+        opening_seq=sa.bindparam("b_opening_seq"),
+        rev=sa.bindparam("b_rev"),
+        prompt_id=sa.bindparam("b_prompt_id"),
+        prompt_version=sa.bindparam("b_prompt_version"),
+        prompt_sha256=sa.bindparam("b_prompt_sha256"),
+        prompt=sa.bindparam("b_prompt"),
+        variables=sa.bindparam("b_variables", type_=t.Json),
     )
 )
 
 
-def open_runs(tx: Tx, opened: Sequence[OpenedRun]) -> None:
-    """Mark queued runs as running."""
-    _OPEN.run(tx, opened, now=tx.now())
+def open_runs(tx: Tx, opened: Sequence[tuple[Turn, Rendered, int]]) -> None:
+    """Mark queued runs as running: with its turn, the prompt as used, and the revision of its session."""
+    rows = [
+        {
+            "run_id": turn.run_id,
+            "turn_id": turn.id,
+            "opening_seq": turn.opening_seq,
+            "rev": rev,
+            "prompt_id": rendered.id,
+            "prompt_version": rendered.version,
+            "prompt_sha256": rendered.sha256,
+            "prompt": turn.prompt,
+            "variables": dict(rendered.variables),
+        }
+        for turn, rendered, rev in opened
+    ]
+    _OPEN.run(tx, rows, now=tx.now())
 
 
 @dataclass(frozen=True, kw_only=True)
