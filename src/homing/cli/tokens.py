@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,26 @@ from homing.cli.home import make_home
 from homing.cli.lookup import find_one
 from homing.cli.output import Screen, note
 from homing.cli.problems import refused
+from homing.cli.resources import Resource, at, show_all, since
 from homing.client.base import BaseClient
 from homing.model.contract import Json
 from homing.settings import load
+
+_TOKENS = Resource(
+    noun="token",
+    prefix="tok",
+    none="No tokens.",
+    columns={
+        "id": "id",
+        "name": "name",
+        "user": "user_id",
+        "role": lambda one: one["role"] + (" (owner)" if one["owner"] else ""),
+        "since": since("created_at"),
+        "last used": since("last_used_at", "never"),
+        "expires ({zone})": at("expires_at", otherwise="never"),
+    },
+    gives=("name",),
+)
 
 
 def create(
@@ -40,11 +57,8 @@ def list_tokens(
 ) -> None:
     """List your tokens, without their secrets."""
     with connected(as_json) as connection:
-
-        def drawn(found: list[Json]) -> Any:
-            return _table(found, connection.settings.timezone)
-
-        connection.screen.show_all(_tokens(connection.server, user, everybody=everybody), drawn)
+        found = _tokens(connection.server, user, everybody=everybody)
+        show_all(connection, _TOKENS, found, zone=connection.settings.timezone)
 
 
 def _tokens(server: BaseClient, user: str | None, *, everybody: bool) -> Iterator[Json]:
@@ -66,7 +80,9 @@ def revoke(
         # An admin may revoke tokens that are not in their own list: an id that looks whole is taken as it is.
         by_id = {token["id"]: token for token in known}
         meant: list[Json] = [
-            by_id.get(given, {"id": given}) if _looks_whole(given) else find_one(known, given, "token", "tok")
+            by_id.get(given, {"id": given})
+            if _looks_whole(given)
+            else find_one(known, given, _TOKENS.noun, _TOKENS.prefix)
             for given in ids
         ]
         if not yes:
@@ -133,28 +149,3 @@ def _ended_with(ended: int) -> str:
 
 def _made(token: Json) -> str:
     return f"{token['token']}\nKeep it: it is shown only now ({token['id']}, for {token['user_id']}, {token['role']})."
-
-
-def _table(tokens: list[Json], zone: str) -> Any:
-    from rich.text import Text
-
-    from homing.cli import widgets
-    from homing.cli.format import away, in_zone, instant, moment, now
-
-    if not tokens:
-        return Text("No tokens.")
-    rows = [
-        (
-            token["id"],
-            token["name"] or "",
-            token["user_id"],
-            token["role"] + (" (owner)" if token["owner"] else ""),
-            away(instant(token["created_at"]), now()),
-            away(instant(token["last_used_at"]), now()) if token["last_used_at"] else "never",
-            moment(in_zone(token["expires_at"], zone), now()) if token["expires_at"] else "never",
-        )
-        for token in tokens
-    ]
-    return widgets.Listing(
-        headings=("id", "name", "user", "role", "since", "last used", f"expires ({zone})"), rows=rows, gives=("name",)
-    )

@@ -1,0 +1,307 @@
+"""`hooks`, `webhooks`, `memories`, `deliveries` and `grants`: their commands, and the columns of their tables."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from homing.cli.connection import AsJson, Connection, connected
+from homing.cli.format import DELIVERY_GLYPHS, away, in_zone, instant, moment, now
+from homing.cli.lookup import find_one, session_key
+from homing.cli.problems import Problem, refused
+from homing.model.contract import Json
+
+_SESSION = "A key or a title; else cli:main."
+_OUTCOMES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most so many.")]
+OfSession = Annotated[str | None, typer.Option("-s", "--session", help=_SESSION)]
+OfUser = Annotated[str | None, typer.Option("--user", help="Another user's, for admins.")]
+SessionArgument = Annotated[str | None, typer.Argument(metavar="SESSION", help=_SESSION)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """A kind of thing. Headings and `none` may name what the command adds to each: a key, a zone."""
+
+    noun: str
+    prefix: str
+    none: str
+    """What is shown instead of an empty table."""
+    columns: Mapping[str, str | Callable[[Json], Any]]
+    """Heading to field, or to what makes the cell."""
+    gives: tuple[str, ...]
+    fold: bool = False
+
+
+def since(field: str, otherwise: str = "") -> Callable[[Json], str]:
+    """Make a cell that says how far an instant is."""
+    return lambda one: away(instant(one[field]), now()) if one[field] else otherwise
+
+
+def at(*fields: str, otherwise: str = "") -> Callable[[Json], str]:
+    """Make a cell of the first of these instants that there is, on the clock of the zone."""
+
+    def cell(one: Json) -> str:
+        found = next((one[field] for field in fields if one[field]), None)
+        return moment(in_zone(found, one["zone"]), now()) if found else otherwise
+
+    return cell
+
+
+def _sign(delivery: Json) -> Any:
+    from homing.cli import widgets
+
+    return widgets.sign(DELIVERY_GLYPHS, delivery["state"])
+
+
+def _origin(memory: Json) -> str:
+    place = memory["session_key"] or ""
+    return place if memory["confirmed"] else f"{place} (unconfirmed: {memory['source']})".strip()
+
+
+_HOOKS = Resource(
+    noun="hook",
+    prefix="hook",
+    none="No hooks in {key}. Make one: homing hooks add {key}",
+    columns={
+        "id": "id",
+        "name": "name",
+        "session": "key",
+        "since": since("created_at"),
+        "paused": since("paused_until"),
+    },
+    gives=("name",),
+)
+_WEBHOOKS = Resource(
+    noun="webhook",
+    prefix="wh",
+    none="No webhooks. Make one: homing webhooks add URL",
+    columns={"address": "address", "url": "url", "since": since("created_at")},
+    gives=("url",),
+    fold=True,
+)
+_MEMORIES = Resource(
+    noun="memory",
+    prefix="mem",
+    none="Nothing is remembered yet. Say `remember …` in a chat, or: homing memories add TEXT",
+    columns={"id": "id", "text": "text", "from": _origin, "since": since("created_at")},
+    gives=("text",),
+    fold=True,
+)
+_DELIVERIES = Resource(
+    noun="dead delivery",
+    prefix="dlv",
+    none="Nothing was sent to other channels.",
+    columns={
+        "": _sign,
+        "id": "id",
+        "to": "address",
+        "when ({zone})": at("sent_at", "next_attempt_at"),
+        "tries": lambda one: str(one["attempts"]),
+        "outcome": lambda one: one["error"] or _OUTCOMES[one["state"]],
+    },
+    gives=("outcome", "to"),
+    fold=True,
+)
+_GRANTS = Resource(
+    noun="grant",
+    prefix="grt",
+    none="No grants. Make one: homing grants add email:NAME@HOST",
+    columns={"id": "id", "agent": "agent_id", "address": "address", "since": since("created_at")},
+    gives=("address",),
+    fold=True,
+)
+
+
+def add_hook(
+    session: SessionArgument = None,
+    name: Annotated[str | None, typer.Option("-n", "--name", help="What it is for.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a hook; its address is shown once."""
+    with connected(as_json) as connection:
+        hook = connection.server.ask("add_hook", session_key=session_key(connection, session), name=name)
+        connection.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
+
+
+def list_hooks(session: SessionArgument = None, as_json: AsJson = False) -> None:
+    """List a session's hooks."""
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
+        show_all(connection, _HOOKS, connection.server.pages("list_hooks", session_key=key), key=key)
+
+
+def remove_hooks(ids: Ids, session: OfSession = None, as_json: AsJson = False) -> None:
+    """Close hooks."""
+    with connected(as_json) as connection:
+        key = session_key(connection, session)
+        known = list(connection.server.pages("list_hooks", session_key=key))
+        try:
+            for hook in _meant(_HOOKS, known, ids):
+                connection.server.ask("remove_hook", session_key=key, hook_id=hook["id"])
+                connection.screen.show(hook, partial("Closed {id}.".format, **hook))
+        except Problem as problem:
+            if problem.code != "not_found":
+                raise
+            hint = "For a hook of another session, name it: homing hooks remove ID --session SESSION"
+            raise refused(f"{problem.detail.rstrip('.')} in {key}.", code="not_found", hint=hint) from None
+
+
+def add_webhook(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are POSTed.")], as_json: AsJson = False
+) -> None:
+    """Make a webhook; its secret is shown once."""
+    with connected(as_json) as connection:
+        webhook = connection.server.ask("add_webhook", url=url)
+        connection.screen.show(
+            webhook,
+            lambda: (
+                f"{webhook['address']}  (add it to a session's addresses)\n{webhook['secret']}\n"
+                "Keep the secret: it is shown only now. It proves that a message is from Homing."
+            ),
+        )
+
+
+def list_webhooks(as_json: AsJson = False) -> None:
+    """List your webhooks."""
+    with connected(as_json) as connection:
+        show_all(connection, _WEBHOOKS, connection.server.pages("list_webhooks"))
+
+
+def remove_webhooks(ids: Ids, as_json: AsJson = False) -> None:
+    """Remove webhooks; what is still on its way there is given up."""
+    with connected(as_json) as connection:
+        known = list(connection.server.pages("list_webhooks"))
+        for webhook in _meant(_WEBHOOKS, known, (given.removeprefix("webhook:") for given in ids)):
+            connection.server.ask("remove_webhook", webhook_id=webhook["id"])
+            connection.screen.show(webhook, partial("Removed {id}.".format, **webhook))
+
+
+def list_memories(
+    q: Annotated[str | None, typer.Option(help="Words to look for.")] = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is remembered about you."""
+    with connected(as_json) as connection:
+        show_all(connection, _MEMORIES, connection.server.pages("list_memories", limit=limit, q=q))
+
+
+def add_memory(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
+    """Remember a fact in every conversation of yours."""
+    with connected(as_json) as connection:
+        memory = connection.server.ask("add_memory", text=text)
+        connection.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
+
+
+def confirm_memories(ids: Ids, as_json: AsJson = False) -> None:
+    """Keep facts that came from a hook, an automation or other outside text."""
+    with connected(as_json) as connection:
+        known = list(connection.server.pages("list_memories"))
+        for memory in _meant(_MEMORIES, known, ids):
+            confirmed = connection.server.ask("confirm_memory", memory_id=memory["id"])
+            connection.screen.show(confirmed, partial('Confirmed "{text}" ({id}).'.format, **confirmed))
+
+
+def remove_memories(ids: Ids, as_json: AsJson = False) -> None:
+    """Forget facts."""
+    with connected(as_json) as connection:
+        known = list(connection.server.pages("list_memories"))
+        for memory in _meant(_MEMORIES, known, ids):
+            connection.server.ask("remove_memory", memory_id=memory["id"])
+            connection.screen.show(memory, partial('Forgot "{text}" ({id}).'.format, **memory))
+
+
+def list_deliveries(
+    state: Annotated[str | None, typer.Option(help="pending, sent or dead.")] = None,
+    session: Annotated[str | None, typer.Option("-s", "--session", help="Of one session.")] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List messages on their way to other channels, newest first."""
+    with connected(as_json) as connection:
+        key = session_key(connection, session) if session else None
+        found = connection.server.pages("list_deliveries", limit=limit, state=state, session_key=key)
+        show_all(connection, _DELIVERIES, found, zone=connection.settings.timezone)
+
+
+def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
+    """Try dead deliveries again."""
+    with connected(as_json) as connection:
+        for given in ids:
+            try:
+                delivery = connection.server.ask("retry_delivery", delivery_id=given)
+            except Problem as problem:
+                if problem.code != "not_found":
+                    raise
+                dead = list(connection.server.pages("list_deliveries", state="dead"))
+                found = find_one(dead, given, _DELIVERIES.noun, _DELIVERIES.prefix)
+                delivery = connection.server.ask("retry_delivery", delivery_id=found["id"])
+            connection.screen.show(delivery, lambda d=delivery: f"Trying {d['id']} to {d['address']} again.")
+
+
+def list_grants(user: OfUser = None, as_json: AsJson = False) -> None:
+    """List the addresses that agents may also write to for you."""
+    with connected(as_json) as connection:
+        show_all(connection, _GRANTS, connection.server.pages("list_grants", user=user))
+
+
+def add_grant(
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Such as email:anna@example.org.")],
+    agent: Annotated[str | None, typer.Option("--agent", help="Which agent; else main.")] = None,
+    user: OfUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let an agent write to an address; mail addresses take an admin."""
+    with connected(as_json) as connection:
+        grant = connection.server.ask("add_grant", address=address, agent_id=agent, user=user)
+        lines = [
+            f"{grant['agent_id']} may write to {grant['address']} ({grant['id']}).",
+            *(f"Note: {warning}" for warning in grant["warnings"]),
+            f"To get a conversation there: homing sessions update SESSION --address {grant['address']}",
+        ]
+        connection.screen.show(grant, lambda: "\n".join(lines))
+
+
+def remove_grants(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or addresses.")],
+    user: OfUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take grants back; what is still on its way there is refused."""
+    with connected(as_json) as connection:
+        known = list(connection.server.pages("list_grants", user=user))
+        named = [[grant["id"] for grant in known if grant["address"] == given] for given in ids]
+        meant = [found[0] if len(found) == 1 else given for given, found in zip(ids, named, strict=True)]
+        for grant in _meant(_GRANTS, known, meant):
+            connection.server.ask("remove_grant", grant_id=grant["id"])
+            sentence = "Removed {id}: {agent_id} no longer writes to {address}."
+            connection.screen.show(grant, partial(sentence.format, **grant))
+
+
+def show_all(connection: Connection, kind: Resource, found: Iterable[Json], **more: str) -> None:
+    """Show things in their table, or as JSON; `more` is known of each of them."""
+    connection.screen.show_all(found, partial(_table, kind, more))
+
+
+def _table(kind: Resource, more: Mapping[str, str], found: Sequence[Json]) -> Any:
+    from rich.text import Text
+
+    from homing.cli import widgets
+
+    if not found:
+        return Text(kind.none.format(**more))
+    rows = [
+        tuple((one[cell] or "") if isinstance(cell, str) else cell(one) for cell in kind.columns.values())
+        for one in ({**one, **more} for one in found)
+    ]
+    headings = tuple(heading.format(**more) for heading in kind.columns)
+    return widgets.Listing(headings=headings, rows=rows, gives=kind.gives, fold=kind.fold)
+
+
+def _meant(kind: Resource, known: list[Json], ids: Iterable[str]) -> Iterator[Json]:
+    return (find_one(known, given, kind.noun, kind.prefix) for given in ids)
