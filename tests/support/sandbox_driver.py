@@ -20,6 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from homing.model.errors import Refused
 from homing.sandbox import running
 from homing.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from homing.sandbox.errors import NoSandbox
@@ -132,6 +133,8 @@ def main() -> None:
             return await do[asked["do"]](asked)
         except NoSandbox as refused:
             return {"refused": refused.detail, "error": refused.error}
+        except Refused as refused:
+            return {"refused": refused.detail}
         except Exception as error:  # noqa: BLE001 - the test shows it
             return {"broke": repr(error)}
         finally:
@@ -146,7 +149,8 @@ def main() -> None:
         hosts = read_hosts(asked["hosts"]) if "hosts" in asked else None
         given = {name: asked[name] for name in ("env", "seconds") if name in asked}
         stdin = asked.get("stdin", "").encode()
-        return shown(await run(changed, asked["argv"], workspace=scene.workspace, hosts=hosts, stdin=stdin, **given))
+        workspace = scene.workspace.with_name(asked.get("workspace", scene.workspace.name))
+        return shown(await run(changed, asked["argv"], workspace=workspace, hosts=hosts, stdin=stdin, **given))
 
     async def cancel(asked: Json) -> Json:
         """Cancel a program once it has made a file, or after some time."""
@@ -156,6 +160,9 @@ def main() -> None:
         else:
             await asyncio.to_thread(until_made, scene.workspace / asked["file"])
         task.cancel()
+        for _ in range(asked.get("again", 0)):
+            await asyncio.sleep(0)
+            task.cancel()
         with suppress(asyncio.CancelledError):
             await task
         return {"alive": alive(asked["mark"])}

@@ -19,8 +19,11 @@ KIND_WORDS: dict[Kind, str] = {
 }
 
 _NAT64 = ip_network("64:ff9b::/96")
-# Public by its number, and yet the inside of a cloud: the host that tells each machine of Azure its secrets.
-_METADATA = ip_address("168.63.129.16")
+# Beside link-local ones, the addresses that tell a cloud's machines their secrets: of Azure (a public one by its
+# number), Alibaba, Oracle, Amazon and Google.
+_METADATA = [
+    ip_address(text) for text in ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")
+]
 # Special though a Python may take them for public; 2001::/23 and 2002::/16 are tunnels, whose other end nobody knows.
 _SPECIAL = [ip_network(text) for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")]
 _PUBLIC_6 = ip_network("2000::/3")
@@ -33,7 +36,7 @@ def kind_of(address: Address) -> Kind:
         return "loopback"
     if address.is_multicast:
         return "multicast"
-    if address.is_link_local or address == _METADATA:
+    if address.is_link_local or address in _METADATA:
         return "surroundings"
     public = address.is_global and (address.version == 4 or address in _PUBLIC_6)
     if not public or address.is_reserved or any(address in network for network in _SPECIAL):

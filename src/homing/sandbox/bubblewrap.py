@@ -132,7 +132,10 @@ def forwarding(python: str | None, argv: Sequence[str]) -> list[str]:
 
 def _uid_of(workspace: Path) -> int:
     """The workspace's owner is who runs inside: the folder itself is the record of its uid."""
-    uid = workspace.stat().st_uid
+    try:
+        uid = workspace.stat().st_uid
+    except OSError as error:
+        raise NoSandbox(f"The workspace {workspace} cannot be used: {error.strerror}.") from error
     if uid not in UIDS:
         raise NoSandbox(f"The folder {workspace} was not made as a workspace: it belongs to uid {uid}.")
     return uid

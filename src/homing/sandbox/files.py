@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EDQUOT, ELOOP, ENOSPC, ENOTDIR
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,8 @@ MAX_WORKSPACE = 1 << 30
 MAX_LISTED = 1000
 DEFAULT_LINES = 2000
 _MAX_PATH = 1000
+# Folders in folders: each that is being looked into takes one of our descriptors.
+_MAX_DEPTH = 100
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the opening of a pipe would wait for somebody to write into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -44,7 +47,8 @@ class Workspace:
 
     def read_file(self, path: str, *, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
         """Give a text file's lines from number `offset` on, at most `limit` of them."""
-        lines = self._text(path).splitlines(keepends=True)
+        # Lines as every program counts them; `splitlines` would also end them at a form feed and the like.
+        lines = StringIO(self._text(path), newline="\n").readlines()
         if offset < 1 or limit < 1:
             raise _invalid("offset and limit count lines from 1.", field="offset")
         if lines and offset > len(lines):
@@ -53,6 +57,8 @@ class Workspace:
 
     def write_file(self, path: str, text: str) -> None:
         """Write a text file, with the folders above it."""
+        if not _is_text(text):
+            raise _invalid("The text has half a character in it (a lone surrogate).", field="text")
         data = text.encode()
         if len(data) > MAX_FILE:
             raise TooLarge(f"A file has at most {MAX_FILE >> 20} MB; write it in parts, or let a program make it.")
@@ -67,30 +73,27 @@ class Workspace:
         text = self._text(path)
         if not old:
             raise _invalid("Say which text is to be replaced.", field="old")
-        found = text.count(old)
-        if found == 0:
+        first = text.find(old)
+        if first < 0:
             raise _invalid(f"{path} does not have this text. Read it again: spaces and line ends count.", field="old")
-        if found > 1:
+        # Two places may overlap, which `count` does not see.
+        if text.find(old, first + 1) >= 0:
+            found = max(2, text.count(old))
             raise _invalid(f"{path} has this text {found} times. Give more of what stands around it.", field="old")
-        self.write_file(path, text.replace(old, new))
+        self.write_file(path, text[:first] + new + text[first + len(old) :])
 
     def list_files(self, path: str = "") -> list[Entry]:
         """List a folder by name."""
-        with self._opened(path, _parts(path, empty=True)) as folder:
+        with self._opened(path, _parts(path, empty=True)) as folder, _reported(path or "The workspace"):
             names = sorted(os.listdir(folder))  # noqa: PTH208 - a descriptor has no path
             if len(names) > MAX_LISTED:
                 raise TooLarge(f"{path or 'The workspace'} has {len(names)} entries; list them with a program.")
             return [entry for name in names if (entry := _entry(folder, name)) is not None]
 
     def used_bytes(self) -> int:
-        """Count what the files of the workspace take up."""
-        used = 0
+        """Count what the files of the workspace take up, as far down as we look."""
         with self._opened("", []) as top:
-            for _, folders, files, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
-                for name in (*folders, *files):
-                    with suppress(FileNotFoundError):
-                        used += os.stat(name, dir_fd=folder, follow_symlinks=False).st_blocks * 512
-        return used
+            return _used(top, _MAX_DEPTH)
 
     def _text(self, path: str) -> str:
         *folders, name = _parts(path)
@@ -132,16 +135,18 @@ class Workspace:
             os.close(fd)
 
     def _replace(self, parent: int, name: str, path: str, data: bytes) -> None:
-        with suppress(FileNotFoundError):
-            if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-                raise _invalid(f"{path} is not a regular file, so it is not replaced.")
         beside = f".homing-{secrets.token_hex(8)}"
         with _reported(path):
+            mode = _mode_of(parent, name)
+            if mode is not None and not stat.S_ISREG(mode):
+                raise _invalid(f"{path} is not a regular file, so it is not replaced.")
             fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=parent)
             try:
                 with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
                     file.write(data)
                     _give(fd, self.folder.stat().st_uid)
+                    if mode is not None:
+                        os.fchmod(fd, mode & 0o777)
                 os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
                 with suppress(FileNotFoundError):
@@ -151,8 +156,9 @@ class Workspace:
 
 def _parts(path: str, *, empty: bool = False) -> list[str]:
     """Split a path as the program inside spells it, relative or below /workspace."""
-    if len(path) > _MAX_PATH or "\0" in path:
-        raise _invalid(f"A path has at most {_MAX_PATH} characters, and no NUL.")
+    # Without "surrogateescape": a name that is not text can be listed, and nothing else.
+    if len(path) > _MAX_PATH or "\0" in path or not _is_text(path):
+        raise _invalid(f"A path has at most {_MAX_PATH} characters of valid Unicode, and no NUL.")
     inner = path.removeprefix(WORKSPACE) if path == WORKSPACE or path.startswith(f"{WORKSPACE}/") else path
     if inner.startswith("/") and inner == path:
         raise _invalid(f"{path} is outside the workspace; write a path below {WORKSPACE}.")
@@ -162,6 +168,39 @@ def _parts(path: str, *, empty: bool = False) -> list[str]:
     if not parts and not empty:
         raise _invalid("Name a file.")
     return parts
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _mode_of(folder: int, name: str) -> int | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _used(folder: int, depth: int) -> int:
+    """Count a folder's bytes. Not by `os.fwalk`: it opens a pipe that has just taken a folder's name, and waits."""
+    used = 0
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            # What is gone meanwhile, or closed to us, counts as nothing.
+            with suppress(OSError):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                used += found.st_blocks * 512
+                if depth and stat.S_ISDIR(found.st_mode):
+                    inner = os.open(name, _FOLDER, dir_fd=folder)
+                    try:
+                        used += _used(inner, depth - 1)
+                    finally:
+                        os.close(inner)
+    return used
 
 
 def _made(folder: int, name: str) -> bool:

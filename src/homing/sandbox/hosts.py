@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from homing.model.addresses import KIND_WORDS, Address, kind_of, read_address
 from homing.model.errors import Forbidden, Invalid
 
-_NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _ENTRY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s]+)(:(?P<port>[0-9]{1,5}))?")
 
 
@@ -22,9 +22,9 @@ class Hosts:
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host that is not on the list, before its name is looked up."""
         host = _plain(host)
-        if (host, port) in self.exact or (
-            read_address(host) is None and (host in self.names or host.endswith(self.endings))
-        ):
+        # Only a plain name is compared by its ending: the C library looks up what stands before a NUL.
+        named = _NAME.fullmatch(host) and read_address(host) is None
+        if (host, port) in self.exact or (named and (host in self.names or host.endswith(self.endings))):
             return
         raise Forbidden(f"{host}:{port} is not among the hosts that this program may reach.")
 
@@ -44,7 +44,7 @@ def read_hosts(entries: Iterable[str]) -> Hosts:
         found = _ENTRY.fullmatch(entry.strip().lower())
         host, port = (_plain(found["host"]), found["port"]) if found else ("", None)
         address = read_address(host) is not None
-        if not (address or _NAME.fullmatch(host)) or (port and not 0 < int(port) < 65536):
+        if not (address or _NAME.fullmatch(host.removeprefix("*."))) or (port and not 0 < int(port) < 65536):
             raise _invalid(entry, "write example.org, *.example.org, example.org:8080 or 127.0.0.1:8080")
         if port is None and (address or not re.search("[a-z]", host)):
             raise _invalid(entry, "an address needs its port, such as 127.0.0.1:8080")

@@ -5,6 +5,7 @@ through a tunnel is not looked into.
 """
 
 import asyncio
+import os
 import socket
 import tempfile
 from asyncio import StreamReader, StreamWriter
@@ -37,14 +38,24 @@ async def open_proxy(hosts: Hosts, *, look_up: LookUp = socket.getaddrinfo) -> A
     proxy = _Proxy(hosts, look_up)
     with tempfile.TemporaryDirectory(prefix="homing-proxy-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "socket"
-        server = await asyncio.start_unix_server(proxy.serve, path)
-        # The folder keeps other people out; inside the sandbox another uid connects.
-        path.chmod(0o666)
+        server = await asyncio.start_unix_server(proxy.serve, sock=_bind(path))
         try:
             yield path
         finally:
             server.close()
             await proxy.close()
+
+
+def _bind(path: Path) -> socket.socket:
+    """Bind by way of the open folder: a socket's path has at most 107 bytes, and TMPDIR may be longer."""
+    folder, bound = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY), socket.socket(socket.AF_UNIX)
+    try:
+        bound.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+    # The folder keeps other people out; inside the sandbox another uid connects.
+    path.chmod(0o666)
+    return bound
 
 
 class _Proxy:
@@ -132,6 +143,7 @@ class _Proxy:
         """Carry bytes both ways until both ends have ended, or the run's measure is full."""
         try:
             if head:
+                self._left -= min(len(head), self._left)
                 to_host.write(head)
             else:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -160,6 +172,8 @@ def _read_head(head: bytes) -> tuple[str, int, bytes]:
     method, target, version = first.split(" ")
     if method == "CONNECT":
         host, _, port = target.rpartition(":")
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(target)
         return host.strip("[]"), int(port), b""
     url = urlsplit(target)
     if url.scheme != "http" or not url.hostname:

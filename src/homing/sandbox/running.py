@@ -13,9 +13,11 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from errno import E2BIG
 from pathlib import Path
 from typing import Literal
 
+from homing.model.errors import Invalid
 from homing.sandbox.bubblewrap import SEARCHED, WORKSPACE, Bubblewrap, forwarding
 from homing.sandbox.errors import NO_BUBBLEWRAP, NoSandbox, explain
 from homing.sandbox.hosts import Hosts
@@ -53,6 +55,8 @@ async def run(
     seconds: float = 30.0,
 ) -> Ran:
     """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
+    if not argv or not all(map(_can_be_given, argv)):
+        raise _invalid("A command is at least one word, each without NUL and in valid Unicode.")
     program = _Program(_go(env or {}) + stdin)
     # A task of its own: a cancelled start would leave a process behind that nobody knows.
     over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
@@ -63,8 +67,7 @@ async def run(
         timer.cancel()
         if not over.done():
             program.stop("cancelled")
-            with suppress(NoSandbox):
-                await over
+            await _outlast(over)
 
 
 class _Program:
@@ -105,15 +108,15 @@ class _Program:
                 argv, workspace=workspace, reads=reads, proxy=proxy, filter_fd=filter_fd, info_fd=info_fd
             )
             self._process = await _start(command, filter_fd, info_fd)
-            held.callback(self.stop, "exit")
+            held.callback(self._release)
             assert self._process.stdout
             assert self._process.stderr
             if self._ended is not None:
                 self.stop(self._ended)
             out, err = self._process.stdout, self._process.stderr
             if await out.read(1):
-                self._first = os.pidfd_open(json.loads(os.pread(info_fd, 4096, 0))["child-pid"])
-                held.callback(os.close, self._first)
+                with suppress(ProcessLookupError):
+                    self._first = os.pidfd_open(json.loads(os.pread(info_fd, 4096, 0))["child-pid"])
                 if self._ended is not None:
                     self.stop(self._ended)
             kept_out, kept_err, code, _ = await asyncio.gather(
@@ -124,10 +127,19 @@ class _Program:
                 self.stop("exit")
                 await _readable(self._first)
                 _reap(self._first)
-                self._first = None
             elif self._ended is None:
                 raise explain(kept_err.decode(errors="replace"))
         return Ran(ended=self._ended or "exit", code=code if code >= 0 else 128 - code, out=kept_out, err=kept_err)
+
+    def _release(self) -> None:
+        """Let go of what is left, killed: what waits for its first line finds the end of its input instead."""
+        self.stop("exit")
+        assert self._process
+        assert self._process.stdin
+        self._process.stdin.close()
+        if self._first is not None:
+            os.close(self._first)
+            self._first = None
 
     async def _feed(self) -> None:
         assert self._process
@@ -149,6 +161,15 @@ class _Program:
         return bytes(kept)
 
 
+async def _outlast(task: "asyncio.Future[Ran]") -> None:
+    """Wait for a task that has been stopped, however often we are cancelled meanwhile."""
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()
+
+
 async def _start(command: Sequence[str], *fds: int) -> Process:
     try:
         return await asyncio.create_subprocess_exec(
@@ -163,14 +184,29 @@ async def _start(command: Sequence[str], *fds: int) -> Process:
         )
     except FileNotFoundError:
         raise NoSandbox(NO_BUBBLEWRAP) from None
+    except OSError as error:
+        if error.errno == E2BIG:
+            raise _invalid("The command is too long; write it to a file and run that.") from None
+        raise NoSandbox(f"The sandbox cannot be started here: {error}.") from error
 
 
 def _go(env: Mapping[str, str]) -> bytes:
     """Make the line that begins the program and sets what is added to its environment."""
     for name, value in env.items():
-        if not _NAME.fullmatch(name) or "\n" in value or "\0" in value:
+        if not _NAME.fullmatch(name) or "\n" in value or not _can_be_given(value):
             raise ValueError(f"{name} cannot be set for a program")
-    return "".join([":", *(f"; export {name}={shlex.quote(value)}" for name, value in env.items()), "\n"]).encode()
+    return os.fsencode("".join([":", *(f"; export {name}={shlex.quote(value)}" for name, value in env.items()), "\n"]))
+
+
+def _can_be_given(word: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+
+
+def _invalid(detail: str) -> Invalid:
+    return Invalid(detail, field="argv", code="out_of_range")
 
 
 def _memory_file(held: AsyncExitStack, data: bytes = b"") -> int:

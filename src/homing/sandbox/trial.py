@@ -26,8 +26,8 @@ echo done
 
 async def try_sandbox(searched: str = SEARCHED) -> Bubblewrap:
     """Give a sandbox that works on this machine, or refuse with the sentence that helps."""
-    bubblewrap = find_bubblewrap(searched)
     try:
+        bubblewrap = find_bubblewrap(searched)
         await _try(bubblewrap)
     except OSError as error:
         raise NoSandbox(f"The sandbox cannot be tried here: {error}.") from error

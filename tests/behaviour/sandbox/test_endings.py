@@ -97,6 +97,30 @@ def test_nothing_is_alive_after_a_cancel_while_the_sandbox_is_still_being_made(d
     assert driver.ask("cancel", argv=_leaves_a_child(mark, f"sleep {mark}"), mark=mark, after=after) == {"alive": []}
 
 
+@pytest.mark.parametrize("after", [0, 0.002, 0.004, 0.006, 0.008, 0.012, 0.02])
+def test_nothing_is_alive_after_a_second_cancel_right_behind_the_first(driver: Driver, after: float) -> None:
+    mark = _mark()
+    argv = _leaves_a_child(mark, f"sleep {mark}")
+
+    for again in (1, 3):
+        assert driver.ask("cancel", argv=argv, mark=mark, after=after, again=again) == {"alive": []}
+
+
+@pytest.mark.parametrize("argv", [[], ["echo", "a\0b"], ["echo", "\ud800"]])
+def test_a_command_that_cannot_be_given_to_a_program_is_refused(driver: Driver, argv: list[str]) -> None:
+    assert driver.ask("program", argv=argv)["refused"].startswith("A command is at least one word")
+
+
+def test_a_command_that_is_too_long_is_refused(driver: Driver) -> None:
+    answer = driver.ask("program", argv=["echo", "x" * 200_000])
+
+    assert answer == {"refused": "The command is too long; write it to a file and run that."}
+
+
+def test_a_workspace_that_is_not_there_is_refused(driver: Driver) -> None:
+    assert "No such file or directory" in driver.ask("program", argv=["true"], workspace="gone")["refused"]
+
+
 def _until_started(driver: Driver) -> None:
     end = time.monotonic() + 10
     while not (driver.workspace / "started").exists() and time.monotonic() < end:

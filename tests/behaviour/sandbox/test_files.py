@@ -2,6 +2,9 @@
 
 import ctypes
 import os
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -190,3 +193,97 @@ def test_a_link_that_is_swapped_in_while_a_file_is_opened_leads_nowhere(
     assert set(read) == {"inside"}
     assert [path.name for path in outside.iterdir()] == ["notes.txt"]
     assert (outside / "notes.txt").read_text() == SECRET
+
+
+def test_two_places_that_overlap_are_two_places(workspace: Workspace) -> None:
+    workspace.write_file("notes.txt", "aaa")
+
+    assert "has this text 2 times" in refused(lambda: workspace.edit_file("notes.txt", "aa", "b"))
+    assert workspace.read_file("notes.txt") == "aaa"
+
+
+def test_lines_end_where_other_programs_end_them(workspace: Workspace) -> None:
+    workspace.write_file("notes.txt", "one\x0c\u2028\x85still\r\ntwo\rstill\nthree")
+
+    assert workspace.read_file("notes.txt", offset=1, limit=1) == "one\x0c\u2028\x85still\r\n"
+    assert workspace.read_file("notes.txt", offset=2) == "two\rstill\nthree"
+
+
+def test_half_a_character_is_refused_in_a_text_and_in_a_path(workspace: Workspace) -> None:
+    assert "half a character" in refused(lambda: workspace.write_file("notes.txt", "\ud800"))
+    for path in ("\ud800", "a/\udcff"):
+        assert "valid Unicode" in refused(lambda path=path: workspace.read_file(path))
+        assert "valid Unicode" in refused(lambda path=path: workspace.write_file(path, "x"))
+        assert "valid Unicode" in refused(lambda path=path: workspace.list_files(path))
+    assert workspace.list_files() == []
+
+
+def test_a_name_that_is_too_long_for_the_disk_has_its_sentence(workspace: Workspace) -> None:
+    for path in ("x" * 256, f"{'x' * 256}/y"):
+        for do in (workspace.read_file, lambda p: workspace.write_file(p, "x"), workspace.list_files):
+            assert "File name too long" in refused(lambda do=do, path=path: do(path))
+
+
+def test_a_program_stays_executable_when_it_is_edited(workspace: Workspace) -> None:
+    workspace.write_file("run.sh", "#!/bin/sh\necho one\n")
+    (workspace.folder / "run.sh").chmod(0o4755)
+    workspace.edit_file("run.sh", "one", "two")
+
+    assert (workspace.folder / "run.sh").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_tree_deeper_than_we_have_descriptors_does_not_stop_a_write(workspace: Workspace) -> None:
+    fd = os.open(workspace.folder, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=fd)
+        inner = os.open("d", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+    try:
+        workspace.write_file("notes.txt", "x")
+        assert workspace.read_file("notes.txt") == "x"
+    finally:
+        # Python's own way to remove a tree stops at its limit of recursion.
+        subprocess.run(["rm", "-rf", str(workspace.folder / "d")], check=True)
+
+
+def test_a_pipe_that_is_swapped_in_for_a_folder_is_not_waited_for(workspace: Workspace) -> None:
+    (workspace.folder / "folder").mkdir()
+    os.mkfifo(workspace.folder / "pipe")
+    # A process of its own, which can be ended when it waits.
+    count = f"""
+from pathlib import Path
+from homing.sandbox.files import Workspace
+for _ in range(3000): Workspace(folder=Path({str(workspace.folder)!r})).used_bytes()
+"""
+    with swapping(workspace.folder / "folder", workspace.folder / "pipe"):
+        subprocess.run([sys.executable, "-c", count], check=True, timeout=30)
+
+
+@pytest.fixture
+def ordinary_user() -> Iterator[Path]:
+    """Be another user than root for a while; gives a folder of theirs."""
+    with tempfile.TemporaryDirectory(prefix="homing-files-") as name:
+        root = os.geteuid() == 0
+        if root:
+            os.chown(name, 1899999999, -1)
+            os.seteuid(1899999999)
+        try:
+            yield Path(name)
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+def test_a_folder_that_a_program_closed_to_everybody_does_not_stop_the_others(ordinary_user: Path) -> None:
+    workspace = Workspace(folder=ordinary_user / "one")
+    make_workspace(workspace.folder)
+    workspace.write_file("closed/notes.txt", "x")
+    (workspace.folder / "closed").chmod(0o400)
+    workspace.write_file("notes.txt", "x")
+
+    assert workspace.read_file("notes.txt") == "x"
+    for do in (workspace.list_files, lambda p: workspace.write_file(f"{p}/notes.txt", "x")):
+        assert "Permission denied" in refused(lambda do=do: do("closed"))
+    (workspace.folder / "closed").chmod(0o700)

@@ -87,6 +87,13 @@ def test_a_bubblewrap_that_does_not_confine_is_not_used(driver: Driver, put_bwra
     )
 
 
+def test_a_bubblewrap_that_this_machine_cannot_execute_is_refused(driver: Driver, put_bwrap: PutBwrap) -> None:
+    searched = put_bwrap("")
+    Path(searched.partition(":")[0], "bwrap").write_bytes(b"\x7fELF of another machine")
+
+    assert "Exec format error" in driver.ask("trial", searched=searched)["refused"]
+
+
 def test_a_machine_without_bubblewrap_is_told_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(NoSandbox, match="sudo apt install bubblewrap") as caught:
         find_bubblewrap(str(tmp_path))

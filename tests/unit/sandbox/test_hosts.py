@@ -52,6 +52,19 @@ def test_a_host_on_the_list_is_allowed(host: str, port: int, address: str | None
         ("127.0.0.2", 8080, None),
         ("93.184.216.34", 80, None),
         ("93.184.216.35", 443, None),
+        # The C library looks up what stands before the NUL.
+        ("evil.test\0.example.com", 443, "93.184.216.34"),
+        (".example.com", 443, "93.184.216.34"),
+        ("a..example.com", 443, "93.184.216.34"),
+        ("evil.test/.example.com", 443, "93.184.216.34"),
+        ("evil.test .example.com", 443, "93.184.216.34"),
+        ("\xaa.example.com", 443, "93.184.216.34"),
+        # The metadata of clouds, beside 169.254.169.254.
+        ("nas.local", 5000, "100.100.100.200"),
+        ("nas.local", 5000, "192.0.0.192"),
+        ("nas.local", 5000, "fd00:ec2::254"),
+        ("nas.local", 5000, "fd20:ce::254"),
+        ("nas.local", 5000, "::ffff:100.100.100.200"),
     ],
 )
 def test_any_other_host_is_refused(host: str, port: int, address: str | None) -> None:

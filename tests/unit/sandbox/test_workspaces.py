@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from homing.sandbox.bubblewrap import UIDS
+from homing.sandbox.errors import NoSandbox
 from homing.sandbox.workspaces import make_workspace
 
 
@@ -29,3 +30,14 @@ def test_as_root_each_workspace_has_a_uid_of_its_own_and_keeps_it(tmp_path: Path
     assert len(set(uids)) == len(uids)
     assert set(uids) <= set(UIDS)
     assert uids == [folder.stat().st_uid for folder in folders]
+
+
+def test_as_root_a_folder_with_somebody_elses_files_stays_theirs(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("need root")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "notes.txt").write_text("x")
+    with pytest.raises(NoSandbox, match="was not made as a workspace, and it is not empty"):
+        make_workspace(tmp_path / "project")
+
+    assert (tmp_path / "project").stat().st_uid == 0
