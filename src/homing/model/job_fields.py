@@ -10,7 +10,7 @@ import re
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from homing.model.bounds import MAX_LONG, MAX_MESSAGE, MAX_NAME, MAX_SHORT
 
@@ -126,26 +126,25 @@ class JobFields:
 
 @dataclass(frozen=True, kw_only=True)
 class JobField:
-    """One field, as the doors see it."""
+    """One field, as the doors see it.
+
+    `attribute` is its name in Python, `name` the public one in JSON. `kind` is bool, int, float, str or datetime; a
+    field that may be null has null as its default. `choices` are the words it may be; of a flag, those for false and
+    true. `least` and `most` bound a number, or the length of a text. `aliases` are other names that models and other
+    programs have for it; `foreign` says that jobs of other programs have it too, with the same meaning.
+    """
 
     attribute: str
-    """Its name in Python; a column and a flag are called the same unless they say otherwise."""
     part: Literal["job", "timing", "payload"]
-    kind: Any
-    """bool, int, float, str or datetime; what may be null besides says so in `default`."""
-    default: Any
     name: str
-    """Its public name in JSON."""
     column: str
+    kind: Any
+    default: Any
     choices: tuple[str, ...] = ()
-    """The words it may be; of a flag, those for false and true."""
     least: int | None = None
     most: int | None = MAX_SHORT
-    """Bounds of a number, or of a text's length."""
     aliases: tuple[str, ...] = ()
-    """Other names that models and other programs have for it."""
     foreign: bool = False
-    """Whether other programs' jobs have it too, with the same meaning."""
     flags: tuple[str, ...] = ()
     panel: str | None = None
     help: str
@@ -157,8 +156,7 @@ class JobField:
 
     def of(self, job: Any) -> Any:
         """Read it from a job."""
-        noun: Any = job if self.part == "job" else getattr(job, self.part)
-        return getattr(noun, self.attribute)
+        return getattr(job if self.part == "job" else cast(Any, getattr(job, self.part)), self.attribute)
 
     def stored(self, given: Any) -> Any:
         """Say what its column holds for a value given in JSON; null means the default."""
@@ -191,5 +189,5 @@ FIELDS = tuple(
     for part, noun in (("job", JobFields), ("timing", TimingFields), ("payload", Payload))
     for attribute in fields(noun)
 )
+# What the columns hold of a job that says nothing about them.
 DEFAULTS = {row.column: row.default for row in FIELDS}
-"""What the columns hold of a job that says nothing about them."""

@@ -66,7 +66,7 @@ class Job(JobFields):
     origin_turn_id: str | None
     legacy: Mapping[str, object] | None
     revision: int
-    undo: Mapping[str, object] | None
+    undo: Mapping[str, Any] | None
     disabled_by: Literal["person", "engine", "done"] | None
     disabled_reason: str | None
     disabled_until: datetime | None

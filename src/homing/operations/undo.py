@@ -48,15 +48,9 @@ def undo_job(ctx: Context, ask: UndoJob) -> JobShape:
             return _restore(ctx, job, undo, {})
 
 
-def _before(undo: Mapping[str, object]) -> Mapping[str, Any]:
-    before = undo["before"]
-    assert isinstance(before, Mapping)
-    return before  # pyright: ignore[reportUnknownVariableType]
-
-
 def _restore(ctx: Context, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
     # A field that is younger than the change stays as it is.
-    columns = columns_of(job) | from_json(_before(undo))
+    columns = columns_of(job) | from_json(undo["before"])
     schedule = schedule_of(columns)
     if not columns["enabled"] and job.enabled:
         withdraw_runs(ctx.tx, [job.id], reason="disabled", also=[job.session_id])
@@ -114,10 +108,8 @@ def _check_can_return(ctx: Context, job: Job) -> None:
         raise Conflict(f"You have {ctx.settings.max_jobs} automations, the most allowed.", code="quota_reached")
 
 
-def _unskip(ctx: Context, job: Job, undo: Mapping[str, object]) -> JobShape:
-    skip = undo["skip"]
-    assert isinstance(skip, Mapping)
-    told: Mapping[str, Any] = skip  # pyright: ignore[reportUnknownVariableType]
+def _unskip(ctx: Context, job: Job, undo: Mapping[str, Any]) -> JobShape:
+    told = undo["skip"]
     first, last = datetime.fromisoformat(told["first"]), datetime.fromisoformat(told["last"])
     if last <= ctx.now:
         raise Conflict("There is nothing to undo: the time that was left out is over.", code="nothing_to_undo")
@@ -137,6 +129,6 @@ def _unskip(ctx: Context, job: Job, undo: Mapping[str, object]) -> JobShape:
         runs.delete_skip(ctx.tx, told["run_id"])
     check_may_enable(ctx, job)
     check_pace(ctx, job.timing, upcoming)
-    columns = from_json(_before(undo))
+    columns = from_json(undo["before"])
     state = {name: columns[name] for name in ("enabled", "disabled_by", "disabled_reason", "disabled_until")}
     return show_job(ctx, write_values(ctx, job, {**state, "next_run_at": upcoming, "undo": None}))

@@ -101,7 +101,8 @@ def _unused(given: Arguments, action: str) -> list[str]:
 def _fields(given: Arguments, action: Action) -> dict[str, object]:
     schedule, message = _when_and_message(given)
     fields = {**schedule, **_values(given, "job", "timing")}
-    if payload := {**_values(given, "payload"), **_what(given, message, action)}:
+    payload = _values(given, "payload") | {"kind": _payload_kind(given, action), "message": message}
+    if payload := {name: value for name, value in payload.items() if value or name not in _TWOFOLD}:
         fields["payload"] = payload
     if session := _session(given):
         fields["session"] = session
@@ -201,11 +202,6 @@ def _value(given: Arguments, row: JobField) -> object:
         return given.choice(row.name, *row.choices)
     read = {bool: given.flag, int: given.whole, float: given.number}.get(row.kind, given.text)
     return read(row.name)
-
-
-def _what(given: Arguments, message: str | None, action: Action) -> dict[str, object]:
-    given_too = {"kind": _payload_kind(given, action), "message": message}
-    return {name: value for name, value in given_too.items() if value}
 
 
 def _payload_kind(given: Arguments, action: Action) -> str | None:

@@ -64,9 +64,7 @@ def _answered(row: JobField) -> Any:
 
 def _table(*parts: str, **more: Any) -> Any:
     """Make an answer of the table's fields, to be read from the nouns' attributes. Type checkers see them as Any."""
-    for row in FIELDS:
-        if row.part in parts:
-            more[row.name] = (_answered(row), Field(validation_alias=row.attribute))
+    more |= {row.name: (_answered(row), Field(validation_alias=row.attribute)) for row in FIELDS if row.part in parts}
     return create_model("Fields", __base__=Answer, **more)
 
 

@@ -37,16 +37,14 @@ _ANSWERED = frozenset(
 
 def _asked(row: JobField) -> Any:
     """Say what a request may give for a field. Null means the default."""
-    kind: Any = row.kind if row.kind in (bool, int, float) else str
-    if row.choices:
-        kind = Annotated[Literal[row.choices], Spelled]
-    elif kind is str:
-        kind = Annotated[str, Field(min_length=row.least, max_length=row.most)]
-    elif kind is int:
-        kind = Annotated[int, Field(ge=row.least, le=row.most), NOT_BOOL]
-    elif kind is float:
-        kind = Annotated[float, Field(ge=row.least, le=row.most, allow_inf_nan=False)]
-    return kind | None
+    kinds: dict[Any, Any] = {
+        bool: bool,
+        int: Annotated[int, Field(ge=row.least, le=row.most), NOT_BOOL],
+        float: Annotated[float, Field(ge=row.least, le=row.most, allow_inf_nan=False)],
+    }
+    text: Any = Annotated[str, Field(min_length=row.least, max_length=row.most)]
+    chosen: Any = Annotated[Literal[row.choices], Spelled] if row.choices else kinds.get(row.kind, text)
+    return chosen | None
 
 
 def _table(*parts: str) -> Any:
@@ -123,14 +121,17 @@ class WhyJob(JobRef):
     at: Short | None = None
 
 
-class ListJobs(PageAsk):
-    """List one's own jobs; an agent's own session's unless `all`."""
-
+class _JobFilter(PageAsk):
     session_key: Key | None = None
     enabled: bool | None = None
     status: Status | None = None
     q: Short | None = None
     sort: Literal["next", "name", "updated", "last"] = "next"
+
+
+class ListJobs(_JobFilter):
+    """List one's own jobs; an agent's own session's unless `all`."""
+
     recent: Annotated[int, Field(ge=0, le=100), NOT_BOOL] | None = None
     all: bool = False
 
@@ -141,15 +142,10 @@ class GetJob(JobRef):
     recent: Annotated[int, Field(ge=0, le=100), NOT_BOOL] | None = None
 
 
-class AdminListJobs(PageAsk):
+class AdminListJobs(_JobFilter):
     """List everybody's jobs."""
 
     user_id: Short | None = None
-    session_key: Key | None = None
-    enabled: bool | None = None
-    status: Status | None = None
-    q: Short | None = None
-    sort: Literal["next", "name", "updated", "last"] = "next"
 
 
 class ListUpcoming(Ask):
