@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
-from homing.model.errors import Invalid, NotFound, Refused, TooLarge
+from homing.model.errors import Invalid, NotFound, TooLarge
 from homing.sandbox.bubblewrap import WORKSPACE
 
 MAX_FILE = 2 << 20
@@ -63,7 +63,7 @@ class Workspace:
         if len(data) > MAX_FILE:
             raise TooLarge(f"A file has at most {MAX_FILE >> 20} MB; write it in parts, or let a program make it.")
         if self.used_bytes() + len(data) > MAX_WORKSPACE:
-            raise _full()
+            raise TooLarge(f"The workspace is full ({MAX_WORKSPACE >> 20} MB). Delete what is not needed.")
         *folders, name = _parts(path)
         with self._opened(path, folders, make=True) as parent:
             self._replace(parent, name, path, data)
@@ -242,12 +242,8 @@ def _reported(path: str) -> Generator[None]:
         if error.errno in (ELOOP, ENOTDIR):
             raise _invalid(f"{path} leads through a link or a file; links are not followed.") from None
         if error.errno in (ENOSPC, EDQUOT):
-            raise _full() from None
+            raise TooLarge(f"{path} was not written: the disk under the workspace is full.") from None
         raise _invalid(f"{path} cannot be used: {error.strerror}.") from error
-
-
-def _full() -> Refused:
-    return TooLarge(f"The workspace is full ({MAX_WORKSPACE >> 20} MB). Delete what is not needed.")
 
 
 def _invalid(detail: str, *, field: str = "path") -> Invalid:

@@ -287,3 +287,17 @@ def test_a_folder_that_a_program_closed_to_everybody_does_not_stop_the_others(or
     for do in (workspace.list_files, lambda p: workspace.write_file(f"{p}/notes.txt", "x")):
         assert "Permission denied" in refused(lambda do=do: do("closed"))
     (workspace.folder / "closed").chmod(0o700)
+
+
+def test_a_full_disk_has_its_own_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(tmp_path)], check=False).returncode:
+        pytest.skip("need the right to mount")
+    try:
+        make_workspace(tmp_path / "one")
+        workspace = Workspace(folder=tmp_path / "one")
+        told = refused(lambda: workspace.write_file("notes.txt", "x" * 1_900_000))
+
+        assert told == "notes.txt was not written: the disk under the workspace is full."
+        assert workspace.list_files() == []
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
