@@ -10,7 +10,7 @@ import re
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
 from types import UnionType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from homing.model.bounds import MAX_LONG, MAX_MESSAGE, MAX_NAME, MAX_SHORT
 
@@ -156,7 +156,8 @@ class JobField:
 
     def of(self, job: Any) -> Any:
         """Read it from a job."""
-        return getattr(job if self.part == "job" else cast(Any, getattr(job, self.part)), self.attribute)
+        noun: Any = job if self.part == "job" else getattr(job, self.part)
+        return getattr(noun, self.attribute)
 
     def stored(self, given: Any) -> Any:
         """Say what its column holds for a value given in JSON; null means the default."""
