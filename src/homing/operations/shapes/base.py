@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from homing.model.bounds import MAX_DEPTH, MAX_LONG, MAX_MESSAGE, MAX_NAME, MAX_SHORT
+from homing.model.bounds import MAX_DEPTH, MAX_MESSAGE, MAX_NAME, MAX_SHORT
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.validation import refusal
@@ -30,7 +30,6 @@ Count = Annotated[int, Field(ge=0, le=MOST), NOT_BOOL]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)]
 Short = Annotated[str, Field(max_length=MAX_SHORT)]
-Long = Annotated[str, Field(max_length=MAX_LONG)]
 
 _ABSENT = object()
 A = TypeVar("A", bound="Ask")
