@@ -290,8 +290,8 @@ def _read(given: Mapping[str, object], spelled: Callable[[str], str], faults: li
 
 def _unknown(name: str, spelled: Callable[[str], str]) -> FieldError:
     near = get_close_matches(name, [*_READERS, "home"], n=1)
-    hint = f"did you mean {spelled(near[0])}?" if near else "the README lists those there are."
-    return _fault(name, f"{spelled(name)} is no setting; {hint}", code="unknown_field")
+    hint = f"did you mean {spelled(near[0])}?" if near else "the README lists all of them."
+    return _fault(name, f"{spelled(name)} is not a setting; {hint}", code="unknown_field")
 
 
 def _fault(name: str, detail: str, *, code: str = "invalid") -> FieldError:
@@ -304,7 +304,7 @@ def _host_zone(env: Mapping[str, str], faults: list[FieldError]) -> str:
         try:
             return _zone(named)
         except ValueError:
-            detail = f"TZ is {named!r}, which is no IANA time zone: set HOMING_TIMEZONE, for example to Europe/Berlin."
+            detail = f"TZ is {named!r}, which is not an IANA time zone: set HOMING_TIMEZONE, such as Europe/Berlin."
             faults.append(_fault("timezone", detail))
     try:
         return _zone(os.path.realpath("/etc/localtime").rpartition("zoneinfo/")[2])

@@ -198,9 +198,9 @@ async def report_sandbox(settings: Settings) -> None:
     try:
         found = await open_sandbox(settings)
     except NoSandbox as refused:
-        log.info("no sandbox", action="sandbox_unavailable", reason=refused.detail, error=refused.error)
+        log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
     else:
-        log.info("sandbox", action="sandbox_ready", bubblewrap=found.version_text, whole=found.whole)
+        log.info("sandbox_ready", bubblewrap=found.version_text, whole=found.whole)
 
 
 class Machine(Protocol):
@@ -215,7 +215,7 @@ async def _tend(machine: Machine) -> None:
         try:
             await machine.run()
         except Exception:  # the rim: whatever it was, the rows are as they were after the last commit
-            log.exception("a machine broke", action="machine_broke", machine=type(machine).__name__)
+            log.exception("machine_broke", machine=type(machine).__name__)
         await asyncio.sleep(_PAUSE_SECONDS)
 
 

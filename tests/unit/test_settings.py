@@ -95,14 +95,14 @@ def test_every_fault_is_told_in_one_message_with_the_name_of_its_setting(tmp_pat
         "- `home` cannot stand in homing.toml, which lies in it: set HOMING_HOME instead.",
         "- `slots` in homing.toml must be a whole number, 1 or more, not 0.",
         "- `unified_session` in homing.toml must be on or off, not 'perhaps'.",
-        "- `prot` in homing.toml is no setting; did you mean `port` in homing.toml?",
+        "- `prot` in homing.toml is not a setting; did you mean `port` in homing.toml?",
         "- HOMING_PORT must be a whole number from 0 to 65535, not 'many'.",
         "- HOMING_TIMEZONE must be an IANA time zone such as Europe/Berlin or UTC, not 'Europe/Atlantis'.",
         "- HOMING_CLAIM_SECONDS must be a number of seconds above 0, not '-1'.",
         "- HOMING_URL must begin with http:// or https://, not 'localhost:4664'.",
         "- HOMING_SESSION must be a session key such as cli:main, without spaces or / ? # %, not 'main'.",
-        "- HOMING_MAX_CONCURENT_RUNS is no setting; did you mean HOMING_MAX_CONCURRENT_RUNS?",
-        "- HOMING_XYZZY is no setting; the README lists those there are.",
+        "- HOMING_MAX_CONCURENT_RUNS is not a setting; did you mean HOMING_MAX_CONCURRENT_RUNS?",
+        "- HOMING_XYZZY is not a setting; the README lists all of them.",
     ]
 
 

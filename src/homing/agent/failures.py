@@ -31,7 +31,7 @@ def _is_transient(error: Exception) -> bool:
             return error.status_code in TRANSIENT_STATUSES or error.status_code >= 500
         case ModelRequestRejectedError():
             return False
-        # A refused connection, a cut stream, a timeout, an overload told inside a stream, a body that is no answer.
+        # A refused connection, a cut stream, a timeout, an overload told inside a stream, a body that is not an answer.
         case ModelAPIError() | UnexpectedModelBehavior() | httpx2.HTTPError() | OSError():
             return True
         case _:

@@ -1,4 +1,4 @@
-"""The seam between the mind and whoever keeps its memory.
+"""The seam between the agent loop and the store of its steps.
 
 The agent tells its journal each finished model or tool call; a turn taken up again is given what its journal kept.
 Every method may raise `Lost`: then the turn belongs to another worker, and the agent stops without a word.
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    # Only names here: the library takes half a second to import, and whoever offers a tool need not pay that.
+    # Only names here: the library takes half a second to import, and code that offers a tool need not pay that.
     from pydantic_ai.messages import ModelMessage, ModelResponse
 
 # Names for those who only pass them on: the engine keeps them and knows nothing of their inside.
@@ -66,7 +66,7 @@ class Tool:
 
 
 class Journal(Protocol):
-    """What the agent asks of whoever keeps its steps."""
+    """What the agent loop asks of the store of its steps."""
 
     async def model_done(self, response: "ModelResponse", *, name: str, duration_ms: int) -> None:
         """Keep a finished model response."""
@@ -123,7 +123,7 @@ class Ask:
     history: "Sequence[ModelMessage]"
     """Earlier turns, oldest first."""
     prompt: str
-    """What this turn is about, as the model shall see it (for a scheduled turn the rendered prompt)."""
+    """What this turn is about, as the model sees it (for a scheduled turn the rendered prompt)."""
     tools: Sequence[Tool]
     kept: Sequence[KeptStep] = ()
     """What an earlier attempt at this turn finished already."""

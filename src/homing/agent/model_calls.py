@@ -129,7 +129,7 @@ def _new_text(event: ModelResponseStreamEvent) -> str:
 
 
 def refuse_half_answers(response: ModelResponse) -> None:
-    """Raise `ModelFailed` if a stream that ended without an error was no whole answer all the same."""
+    """Raise `ModelFailed` if a stream that ended without an error was still not a whole answer."""
     told_why = (response.provider_details or {}).get("finish_reason")
     if response.finish_reason == "content_filter" and not response.text:
         raise ModelFailed("The provider's content filter held the answer back.", permanent=True)

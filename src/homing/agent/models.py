@@ -74,7 +74,7 @@ class Models:
 
 
 def read_thinking(text: str) -> "ThinkingLevel":
-    """Read how hard a model shall think."""
+    """Read how hard a model should think."""
     level = THINKING.get(text.strip().lower())
     if level is None:
         known = ", ".join(THINKING)

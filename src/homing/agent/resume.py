@@ -66,7 +66,7 @@ def with_parts(messages: Sequence[ModelMessage], parts: Sequence[ModelRequestPar
 def settle(messages: Sequence[ModelMessage], *, last_open: bool = False) -> list[ModelMessage]:
     """Answer every call that was left without a result: providers refuse a history with open calls.
 
-    With `last_open` the calls of the last response are left for whoever goes on.
+    With `last_open` the calls of the last response are left for the next attempt.
     """
     last = max((i for i, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
     settled: list[ModelMessage] = []

@@ -92,7 +92,7 @@ async def _run_within_ceiling(tool: Tool, call: ToolCall) -> _Result:
         if ceiling.expired():
             raise ToolFailed(f"The tool {tool.name} gave no answer within {tool.seconds:g} s.") from error
         if tool.own:
-            # One of ours: a bug, which no model can mend and nobody should read in a chat.
+            # Our own: a bug, which no model can mend and nobody should read in a chat.
             raise
         return _Result(text=cut(f"{type(error).__name__}: {error}", 2000), failed=True)
 

@@ -1,6 +1,6 @@
 """E-mail out: plain text to `email:person@example.org`, through the mail server that HOMING_SMTP_URL names.
 
-The Message-ID comes from the delivery's id, so that a mail sent twice is one mail to whoever compares.
+The Message-ID comes from the delivery's id, so that mail clients that compare ids show a mail sent twice once.
 """
 
 import re
@@ -49,7 +49,7 @@ def read_smtp_url(url: str) -> MailServer:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _wrong("is no URL") from None
+        raise _wrong("is not a URL") from None
     host, use_tls = parts.hostname, parts.scheme == "smtps"
     if parts.scheme not in ("smtp", "smtps") or not host:
         raise _wrong("must begin with smtp:// or smtps:// and name a host")

@@ -1,4 +1,4 @@
-"""What every command that asks has at hand: the settings, whoever answers, and the screen."""
+"""What every command needs: the settings, the server it talks to, and the output."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CLI = "homing-cli"
 """How commands name themselves to a server, which writes down the door."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="The API's JSON, lists one object a line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON; lists have one object per line.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Connection:
 
 @contextmanager
 def connected(as_json: bool) -> Generator[Connection]:
-    """Open the way to whoever answers; at the end say if nothing fires."""
+    """Connect to the server or the database; at the end say if nothing fires."""
     settings = load()
     server = reach(settings)
     screen = Screen(as_json=as_json)
@@ -49,7 +49,7 @@ def connected(as_json: bool) -> Generator[Connection]:
 
 
 def reach(settings: Settings) -> BaseClient:
-    """Find whoever answers: HOMING_URL, else this home's server, else the database in this process."""
+    """Find the server: HOMING_URL, else this home's server, else the database in this process."""
     found = running_server(settings)
     if found is not None:
         return found

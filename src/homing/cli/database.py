@@ -14,7 +14,7 @@ from homing.settings import load
 
 
 def upgrade(as_json: AsJson = False) -> None:
-    """Bring the database to this version's schema; `homing up` does the same by itself."""
+    """Upgrade the database to this version's schema; `homing up` does this too."""
     from homing.store import schema
     from homing.wiring import prepare, wire
 
@@ -32,10 +32,12 @@ def upgrade(as_json: AsJson = False) -> None:
 
 
 def backup(
-    target: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; else a dated file in home.")] = None,
+    target: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The file to write; default: dated, in home.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the live database to a file, consistent, without stopping anybody."""
+    """Write a consistent copy of the database to a file, also while Homing runs."""
     from homing.model.clock import SystemClock
     from homing.store import Store, files
 
@@ -57,7 +59,7 @@ def restore(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `homing db backup` made.")],
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the database's place; Homing must be stopped. What was there is kept aside."""
+    """Replace the database with a backup; Homing must be stopped. The previous content is kept."""
     from homing.store import files
 
     if source.is_dir():

@@ -20,7 +20,7 @@ _SIGNS = {"ok": ("●", "green"), "note": ("○", "yellow"), "wrong": ("✕", "r
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at clock, zones, disk, database, model, channels, sandbox and engine; say how to fix what is wrong."""
+    """Check clock, time zones, disk, database, model, channels, sandbox and engine, and say how to fix problems."""
     findings = _look(load())
     if as_json:
         for finding in findings:

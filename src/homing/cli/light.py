@@ -1,6 +1,6 @@
 """Values that need no reading are taken as they are.
 
-Typer reads every parameter through pydantic, given or not, and importing that costs more than a whole answer of ours.
+Typer reads every parameter through pydantic, given or not, and importing that costs more than a whole answer.
 """
 
 from collections.abc import Callable

@@ -37,7 +37,7 @@ def _configure(level: int) -> None:
             structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if _debugging() else level),
-        # stderr as it is at the time of each line: whoever captured it for a while has given it back by then.
+        # stderr as it is at the time of each line: a capture that replaced it has ended by then.
         logger_factory=lambda *_: _Lines(sys.stderr),
         cache_logger_on_first_use=False,
     )
@@ -82,7 +82,7 @@ def _escaped(text: str, *, but: str) -> str:
 
 
 def _drop_dull_requests(_logger: Any, _method: str, event: Any) -> Any:
-    if event.get("action") == "request" and event.get("status", 0) < 500 and not _debugging():
+    if event.get("event") == "request" and event.get("status", 0) < 500 and not _debugging():
         raise structlog.DropEvent
     return event
 

@@ -52,7 +52,7 @@ def _as_problem(error: Exception) -> Problem:
             return failed(
                 f"Something went wrong that should not: {type(error).__name__}{f': {given}' if given else ''}.",
                 code="internal",
-                hint=f"This is a bug of ours. {DEBUG}=1 shows where; `homing doctor` looks for the usual causes.",
+                hint=f"This is a bug in Homing. {DEBUG}=1 shows where; `homing doctor` looks for the usual causes.",
             )
 
 

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 
 def mcp(
-    tools: Annotated[Literal["default", "all"], typer.Option(help="`all` offers every operation by its name.")] = (
-        "default"
-    ),
+    tools: Annotated[Literal["default", "all"], typer.Option(help="`all` offers every operation.")] = ("default"),
 ) -> None:
     """Serve this Homing to an MCP client over stdin and stdout."""
     import asyncio

@@ -1,4 +1,4 @@
-"""Answers on stdout: the API's JSON, one object a line, or what people read. Rich is imported only for people."""
+"""Answers on stdout: the API's JSON, one object per line, or text for people. Rich is imported only for people."""
 
 import sys
 from collections.abc import Callable, Iterable

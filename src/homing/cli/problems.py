@@ -48,5 +48,5 @@ def _command(word: re.Match[str]) -> str:
 _HINTS = {
     "unauthenticated": "Set HOMING_TOKEN to a token of this server (`homing tokens create` makes one). If the owner's"
     " token was revoked, `homing tokens rotate` makes a new one.",
-    "internal": "This is a bug of ours. The server's log says more under the same request id.",
+    "internal": "This is a bug in Homing. The server's log says more under the same request id.",
 }

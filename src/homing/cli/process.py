@@ -20,16 +20,16 @@ from homing.settings import Settings, load
 if TYPE_CHECKING:
     from homing.wiring import Engine, Homing
 
-Host = Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1 unless told (HOMING_HOST).")]
-Port = Annotated[int | None, typer.Option(min=0, max=65535, help="4664 unless told (HOMING_PORT); 0 takes a free one.")]
+Host = Annotated[str | None, typer.Option(help="Where to listen; default 127.0.0.1 (HOMING_HOST).")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Default 4664 (HOMING_PORT); 0 takes a free port.")]
 
 
 def up(
     host: Host = None,
     port: Port = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Start everything in one process: doors, scheduler, runner, courier."""
+    """Start everything in one process: server, scheduler, runner and courier."""
     _run(_told(load(), host, port), doors=True, works=True, opens=not no_open)
 
 
@@ -40,12 +40,12 @@ def serve(
         bool, typer.Option("--no-open", help="Accepted for symmetry with `up`; no browser is opened here.")
     ] = False,
 ) -> None:
-    """Start the doors alone (API, page); needs PostgreSQL, and `homing work` somewhere."""
+    """Start only the server (API, page, MCP); needs PostgreSQL, and `homing work` somewhere."""
     _run(_need_postgres(_told(load(), host, port), "serve"), doors=True)
 
 
 def work() -> None:
-    """Start an engine alone (scheduler, runner, courier); needs PostgreSQL. Start as many as you like."""
+    """Start only an engine (scheduler, runner, courier); needs PostgreSQL. Start as many as you like."""
     _run(_need_postgres(load(), "work"), works=True)
 
 

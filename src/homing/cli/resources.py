@@ -17,7 +17,7 @@ _SESSION = "A key or a title; else cli:main."
 _OUTCOMES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most so many.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="The most to show.")]
 OfSession = Annotated[str | None, typer.Option("-s", "--session", help=_SESSION)]
 OfUser = Annotated[str | None, typer.Option("--user", help="Another user's, for admins.")]
 SessionArgument = Annotated[str | None, typer.Argument(metavar="SESSION", help=_SESSION)]
@@ -122,7 +122,7 @@ def add_hook(
     name: Annotated[str | None, typer.Option("-n", "--name", help="What it is for.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a hook; its address is shown once."""
+    """Make a hook; its URL is shown only once."""
     with connected(as_json) as connection:
         hook = connection.server.ask("add_hook", session_key=session_key(connection, session), name=name)
         connection.screen.show(hook, lambda: f"{hook['url']}\nKeep it: it is shown only now ({hook['id']}).")
@@ -136,7 +136,7 @@ def list_hooks(session: SessionArgument = None, as_json: AsJson = False) -> None
 
 
 def remove_hooks(ids: Ids, session: OfSession = None, as_json: AsJson = False) -> None:
-    """Close hooks."""
+    """Remove hooks."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
         known = list(connection.server.pages("list_hooks", session_key=key))
@@ -154,7 +154,7 @@ def remove_hooks(ids: Ids, session: OfSession = None, as_json: AsJson = False) -
 def add_webhook(
     url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are POSTed.")], as_json: AsJson = False
 ) -> None:
-    """Make a webhook; its secret is shown once."""
+    """Add a webhook; its secret is shown only once."""
     with connected(as_json) as connection:
         webhook = connection.server.ask("add_webhook", url=url)
         connection.screen.show(
@@ -173,7 +173,7 @@ def list_webhooks(as_json: AsJson = False) -> None:
 
 
 def remove_webhooks(ids: Ids, as_json: AsJson = False) -> None:
-    """Remove webhooks; what is still on its way there is given up."""
+    """Remove webhooks; messages on their way there are dropped."""
     with connected(as_json) as connection:
         known = list(connection.server.pages("list_webhooks"))
         for webhook in _meant(_WEBHOOKS, known, (given.removeprefix("webhook:") for given in ids)):
@@ -192,7 +192,7 @@ def list_memories(
 
 
 def add_memory(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
-    """Remember a fact in every conversation of yours."""
+    """Remember a fact in all your conversations."""
     with connected(as_json) as connection:
         memory = connection.server.ask("add_memory", text=text)
         connection.screen.show(memory, lambda: f"Remembered ({memory['id']}).")
@@ -245,7 +245,7 @@ def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
 
 
 def list_grants(user: OfUser = None, as_json: AsJson = False) -> None:
-    """List the addresses that agents may also write to for you."""
+    """List the addresses that your agents may also write to."""
     with connected(as_json) as connection:
         show_all(connection, _GRANTS, connection.server.pages("list_grants", user=user))
 
@@ -256,7 +256,7 @@ def add_grant(
     user: OfUser = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let an agent write to an address; mail addresses take an admin."""
+    """Let an agent write to an address; only an admin can grant mail addresses."""
     with connected(as_json) as connection:
         grant = connection.server.ask("add_grant", address=address, agent_id=agent, user=user)
         lines = [
@@ -272,7 +272,7 @@ def remove_grants(
     user: OfUser = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take grants back; what is still on its way there is refused."""
+    """Take grants back; messages on their way there are refused."""
     with connected(as_json) as connection:
         known = list(connection.server.pages("list_grants", user=user))
         named = [[grant["id"] for grant in known if grant["address"] == given] for given in ids]

@@ -23,10 +23,10 @@ def send(
         ),
     ],
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
-    queue: Annotated[bool, typer.Option("--queue", help="As a turn of its own, never into a running one.")] = False,
+    queue: Annotated[bool, typer.Option("--queue", help="Give it its own turn, not a running one.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say something in a conversation."""
+    """Send a message to a conversation."""
     *named, text = words
     if len(named) > 1:
         raise refused("Write the text in quotes: homing send SESSION 'TEXT'.")

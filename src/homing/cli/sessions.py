@@ -18,7 +18,7 @@ _LAST_MESSAGES = 10
 def list_sessions(
     q: Annotated[str | None, typer.Option(help="Words in its title or key.")] = None,
     channel: Annotated[str | None, typer.Option(help="web, cli, api, cron …")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The most to show.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List conversations, the newest first."""
@@ -34,7 +34,7 @@ def list_sessions(
 
 
 def get(session: SessionSaid, as_json: AsJson = False) -> None:
-    """Show a conversation: who is in, what waits, the last words."""
+    """Show a conversation: its open turn, what waits, and the last messages."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
         answer = connection.server.ask("get_session", session_key=key)
@@ -51,7 +51,7 @@ def get(session: SessionSaid, as_json: AsJson = False) -> None:
 def update(
     session: SessionSaid,
     address: Annotated[
-        list[str] | None, typer.Option("--address", help="Send its messages there too; may be given several times.")
+        list[str] | None, typer.Option("--address", help="Also send its messages there; may be given several times.")
     ] = None,
     no_address: Annotated[list[str] | None, typer.Option("--no-address", help="No longer send them there.")] = None,
     title: Annotated[str | None, typer.Option(help="What it is called.")] = None,
@@ -94,11 +94,11 @@ def send_test(
 def delete(
     session: SessionSaid,
     delete_automations: Annotated[
-        bool, typer.Option("--delete-automations", help="Its automations go with it, unasked.")
+        bool, typer.Option("--delete-automations", help="Delete its automations too, without asking.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a conversation; while automations are bound to it, only after asking."""
+    """Delete a conversation; asks first if automations are bound to it."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
         answer, with_them = _delete(connection, key, delete_automations)

@@ -21,7 +21,7 @@ _LAST_SECONDS = 1.0
 
 
 def leave(code: int) -> None:
-    """End the process with this code, on the spot if a thread of ours still works."""
+    """End the process with this code, at once if one of our threads still works."""
     if our_threads():
         end_here(code)
     sys.exit(code)
@@ -61,7 +61,7 @@ def run_out(main: Coroutine[Any, Any, None]) -> bool:
     import structlog
 
     log = structlog.get_logger(__name__)
-    log.warning("tasks ignored cancellation and end with the process", action="left_deaf", deaf=deaf)
+    log.warning("left_deaf", deaf=deaf)
     return False
 
 

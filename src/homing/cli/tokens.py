@@ -35,14 +35,14 @@ _TOKENS = Resource(
 
 
 def create(
-    user: Annotated[str | None, typer.Option(help="For whom; a new name makes a user. Else yourself.")] = None,
+    user: Annotated[str | None, typer.Option(help="Its user; a new name makes a new user. Default: you.")] = None,
     role: Annotated[str | None, typer.Option(help="user or admin.")] = None,
     expires: Annotated[str | None, typer.Option(help="30d, 2027-01-01 …; else with the token that makes it.")] = None,
     name: Annotated[str | None, typer.Option("-n", "--name", help="What it is for, such as `phone`.")] = None,
     approve: Annotated[bool, typer.Option("--approve", help="It may answer approvals.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token; it is shown once, and ends with the token that made it."""
+    """Make a token; it is shown only once, and ends with the token that made it."""
     given = (("user", user), ("role", role), ("expires", expires), ("name", name), ("approve", approve or None))
     body = {name: value for name, value in given if value is not None}
     with connected(as_json) as connection:
@@ -52,7 +52,7 @@ def create(
 
 def list_tokens(
     user: Annotated[str | None, typer.Option(help="Another user's, as an admin.")] = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, as an admin.")] = False,
+    everybody: Annotated[bool, typer.Option("--all", help="All users', as an admin.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List your tokens, without their secrets."""
@@ -71,7 +71,7 @@ def _tokens(server: BaseClient, user: str | None, *, everybody: bool) -> Iterato
 
 def revoke(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Also the owner's token, unasked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Also revoke the owner's token, without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Revoke tokens, with everything made from them."""
@@ -93,7 +93,7 @@ def revoke(
 
 
 def rotate(as_json: AsJson = False) -> None:
-    """Replace the owner's token of this home; the old one ends with its browsers and the tokens made with it."""
+    """Replace the owner's token of this home; the old one ends, with its browsers and the tokens made with it."""
     from homing.cli.instance import open_instance, rotate_owner
     from homing.cli.logs import quiet_logs
 

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 def import_file(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A jobs.json of nanobot, OpenClaw or EVA, or our export.")
+        str,
+        typer.Argument(metavar="FILE", help="A jobs.json of nanobot, OpenClaw or EVA, or an export of Homing."),
     ],
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, only show what would come in.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Import; without this, only a preview.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring in the jobs of another program. Those bound to a chat wait, paused, until you enable them."""
+    """Import the jobs of another program. Jobs bound to a chat stay paused until you enable them."""
     from homing.operations.import_formats import records_in
 
     source, records = records_in(_read(file))
@@ -49,7 +50,7 @@ def import_file(
 
 def export(
     target: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
-    history: Annotated[bool, typer.Option("--history", help="With the conversations.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Include the conversations.")] = False,
     as_json: Annotated[bool, typer.Option("--json", hidden=True, help="It is JSON in any case.")] = False,
 ) -> None:
     """Write your automations as a file that `homing import` reads."""

@@ -83,12 +83,12 @@ GROUPS = {
         hidden={"ls": "resources:list_memories", "rm": "resources:remove_memories"},
     ),
     "hooks": Group(
-        help="Doors for other programs into a session.",
+        help="URLs for messages from other programs.",
         commands={"add": "resources:add_hook", "list": "resources:list_hooks", "remove": "resources:remove_hooks"},
         hidden={"ls": "resources:list_hooks", "rm": "resources:remove_hooks"},
     ),
     "webhooks": Group(
-        help="URLs of yours that get a session's messages.",
+        help="Your URLs that receive a session's messages.",
         commands={
             "add": "resources:add_webhook",
             "list": "resources:list_webhooks",
@@ -102,7 +102,7 @@ GROUPS = {
         hidden={"ls": "resources:list_grants", "rm": "resources:remove_grants"},
     ),
     "tokens": Group(
-        help="Proofs of who asks.",
+        help="Tokens: who may use this Homing.",
         commands={
             "create": "tokens:create",
             "list": "tokens:list_tokens",
@@ -194,7 +194,7 @@ def _tell_version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version)
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_tell_version)
     ] = False,
 ) -> None:
     """Hold the root together; what it says stands in `_START`."""

@@ -12,7 +12,7 @@ PAGE = 200
 
 
 class BaseClient(ABC):
-    """Whoever answers: a running server, or the operations in this process."""
+    """What answers a command: a running server, or the operations in this process."""
 
     alive: bool
     """Whether anything fires: a server runs."""

@@ -1,7 +1,7 @@
 """How a command finds the running server of its home, and the token that it sends.
 
 `server.json` is true while it is locked: a killed server's lock dies with it, so a stale address is never believed,
-and a token never sent to whoever took the port afterwards.
+and a token never sent to another process that took the port afterwards.
 """
 
 import fcntl

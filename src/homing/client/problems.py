@@ -40,7 +40,7 @@ def unreachable(detail: str, *, hint: str | None = None) -> Unreachable:
 
 
 def answered(status: int, body: object) -> Problem:
-    """Make a problem of a refusal; an answer that is not one of ours is told as what it is."""
+    """Make a problem of a refusal; any other answer becomes a generic error."""
     if isinstance(body, dict) and "detail" in body:
         return Problem(cast("dict[str, Any]", body))
     detail = f"The server answered {status}, and not as Homing does. Check HOMING_URL."

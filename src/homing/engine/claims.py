@@ -61,7 +61,7 @@ class Claim:
             await self._news
             await self._end(task)
         except asyncio.CancelledError:
-            # Whoever cancels us without a reason has lost the turn: nothing is written.
+            # A cancellation without a reason means that we lost the turn: nothing is written.
             self.stop("lost")
             await self._end(task)
             raise

@@ -74,7 +74,7 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
     session_ids = {session_id for session_id in touched if session_id is not None}
     shared: dict[str, int] = {}
     if instance.settings.unified_session:
-        # Made before any lock if it is missing: others wait for whoever makes it, and must not wait for us meanwhile.
+        # Made before any lock if it is missing: others wait for its maker, and must not wait for us meanwhile.
         owners = {e.opened.turn.user_id: e.opened.turn.agent_id for e in requests}
         shared = unified_lanes(tx, owners)
     sessions.lock(tx, session_ids | set(shared.values()))

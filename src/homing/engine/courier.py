@@ -73,7 +73,7 @@ class Courier:
         try:
             taken, pause = await self._store.write(lambda tx: self._take(tx, free, busy))
         except Exception:  # the rim: a database that is away comes back, and the courier is still there
-            log.exception("deliveries could not be taken", action="delivery.take")
+            log.exception("delivery.take")
             return _PAUSE_SECONDS
 
         def leave(task: asyncio.Task[None]) -> None:
@@ -109,7 +109,7 @@ class Courier:
         try:
             await self._carry(delivery)
         except Exception:  # the rim: nothing was written, so it is tried again under the same id
-            log.exception("an attempt could not be written", action="delivery.lost", delivery_id=delivery.id)
+            log.exception("delivery.lost", delivery_id=delivery.id)
 
     async def _carry(self, delivery: Delivery) -> None:
         receipt, failure = None, None
@@ -119,8 +119,7 @@ class Courier:
             failure = error
         state = await self._store.write(lambda tx: self._finish(tx, delivery, receipt, failure))
         log.info(
-            "delivery attempted",
-            action=f"delivery.{state}",
+            f"delivery.{state}",
             delivery_id=delivery.id,
             session_key=delivery.session_key,
             channel=channel_of(delivery.address),
@@ -146,7 +145,7 @@ class Courier:
         except TimeoutError as error:
             raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
         except Exception as error:  # a broken channel is a failure like any other, and never a success
-            log.exception("a channel broke", action="delivery.broken", delivery_id=delivery.id, channel=name)
+            log.exception("delivery.broken", delivery_id=delivery.id, channel=name)
             raise ChannelFailed(f"The channel {name} broke ({type(error).__name__}); see the server's log.") from error
 
     def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:

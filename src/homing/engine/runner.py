@@ -102,7 +102,7 @@ class Runner:
             await asyncio.wait(rest, timeout=LEAVE_SECONDS)
         for _, claim, _ in list(self._at_work.values()):
             # Not handed back: it may still be doing something. It writes nothing more, and its claim runs out.
-            log.warning("turn ignored cancellation", action="turn_deaf", turn=claim.turn_id, at=claim.doing)
+            log.warning("turn_deaf", turn=claim.turn_id, at=claim.doing)
             claim.stop("lost")
 
     async def _fill(self) -> float:
@@ -112,7 +112,7 @@ class Runner:
         try:
             picked = await self._store.read(lambda tx: pick(tx, free["people"], free["machines"], held, self._after))
         except NotReady:
-            log.warning("the database does not answer", action="runner_waits")
+            log.warning("runner_waits")
             return self._beat
         self._after = picked.after
         if not self._stopping and self._store.outdated is None:
@@ -148,12 +148,12 @@ class Runner:
         try:
             worked = await work_lane(self._room, lane_id, claim)
             if worked == "more":
-                log.info("turn closed", action="turn_closed", turn=claim.turn_id)
+                log.info("turn_closed", turn=claim.turn_id)
         except NotReady:
             # The claim runs out by itself and somebody takes the turn up, perhaps we.
-            log.warning("the database does not answer", action="turn_left", turn=claim.turn_id)
+            log.warning("turn_left", turn=claim.turn_id)
         except Exception:  # the rim of the driver: one lane's trouble is not the others'
-            log.exception("a lane could not be worked", action="lane_failed", lane=lane_id)
+            log.exception("lane_failed", lane=lane_id)
             # Do not spin on a lane that fails at once.
             await asyncio.sleep(self._beat)
         finally:
@@ -179,10 +179,10 @@ class Runner:
                 async with asyncio.timeout(self._claim_seconds / 3):
                     renewed = await self._renew(claims)
             except (NotReady, TimeoutError):
-                log.warning("claims could not be renewed", action="renew_failed", claims=len(claims))
+                log.warning("renew_failed", claims=len(claims))
                 continue
             except Exception:  # the rim: without this guard every turn of this worker would be lost, and nobody told
-                log.exception("claims could not be renewed", action="renew_failed", claims=len(claims))
+                log.exception("renew_failed", claims=len(claims))
                 continue
             mine = {turn.id: turn for turn in renewed}
             for turn_id, claim in claims.items():

@@ -277,13 +277,13 @@ class Scheduler:
             if limit > 1:
                 self._limit = limit // 2
                 return True
-            log.exception("tick failed", action="tick_failed")
+            log.exception("tick_failed")
             # A leap that can never be made good must not keep everything else from firing.
             self._leap = timedelta(0)
             await self._store.write(self._accuse)
             moved = 1
         if moved:
-            log.info("ticked", action="tick", due=moved)
+            log.info("tick", due=moved)
         self._moved = moved
         more = moved >= limit
         if not more:
@@ -316,7 +316,7 @@ class Scheduler:
             await self._leapt(now - newest)
 
     async def _leapt(self, by: timedelta) -> None:
-        log.warning("clock leapt", action="clock_leapt", seconds=round(by.total_seconds()))
+        log.warning("clock_leapt", seconds=round(by.total_seconds()))
         if by > timedelta(0):
             now = await self._store.read(lambda tx: tx.now())
             self._held = _Held(instant=now, until=self._clock.monotonic() + HOLD_SECONDS, by=by)
@@ -336,7 +336,7 @@ class Scheduler:
                 _schedule_error(tx, job, error, self._instance)
 
     async def run(self) -> None:
-        """Tick for ever: at the next due instant, when jobs change, and at least every minute."""
+        """Tick forever: at the next due instant, when jobs change, and at least every minute."""
         ear = self._store.bell.listen("jobs")
         try:
             while True:
@@ -355,7 +355,7 @@ class Scheduler:
                 return 0.0
             return await self._sleep_for()
         except NotReady:
-            log.warning("the database does not answer", action="scheduler_waits")
+            log.warning("scheduler_waits")
             return PAUSE_SECONDS
 
     async def _sleep_for(self) -> float:

@@ -28,7 +28,7 @@ def schema_look(store: Store) -> Callable[[Tx], None]:
     def look(tx: Tx) -> None:
         newer = schema.newer_than_known(tx)
         if newer and store.outdated is None:
-            log.error("schema outdated", action="schema_outdated", version=newer)
+            log.error("schema_outdated", version=newer)
         store.outdated = (
             f"the database has schema {newer}, made by a newer Homing; it takes no new work" if newer else None
         )
@@ -87,7 +87,7 @@ class Sweeper:
         keep = timedelta(days=self._instance.settings.keep_runs_days)
         gone = await self._store.write(lambda tx: maintenance.prune(tx, keep_runs=keep))
         if gone:
-            log.info("pruned", action="prune", runs=gone)
+            log.info("prune", runs=gone)
         return gone > 0
 
     async def run(self) -> None:
@@ -99,7 +99,7 @@ class Sweeper:
                     since_prune = 0.0
             except NotReady as error:
                 # The loud one of those who wait: it beats rarely, and gives the reason.
-                log.error("database not usable", action="sweeper_waits", reason=str(error))  # noqa: TRY400
+                log.error("sweeper_waits", reason=str(error))  # noqa: TRY400
             await asyncio.sleep(BEAT_SECONDS)
             since_prune += BEAT_SECONDS
 

@@ -44,7 +44,7 @@ def failed(error: Failed, full: str) -> TurnResult:
 
 
 def broken(full: str) -> TurnResult:
-    """Something of ours broke; the record has it all."""
+    """Report a bug of Homing's own; the run record has the full error."""
     return TurnResult(
         outcome="failed",
         text="I could not finish this: something went wrong inside Homing.",

@@ -1,4 +1,4 @@
-"""What stands behind the side door: whoever knows the tools and answers their calls."""
+"""The backend of an MCP server: it knows the tools and answers their calls."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

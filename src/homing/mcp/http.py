@@ -38,7 +38,7 @@ class _SideDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            # No stream of ours stays open, and no session is there to be ended.
+            # None of our streams stays open, and no session is there to be ended.
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream to open.", {"Allow": "POST"})
         request = Request(scope, receive)
         caller = replace(await self._admit(request), door="mcp")

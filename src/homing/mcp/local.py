@@ -47,10 +47,10 @@ class LocalBackend:
         except Refused as refusal:
             return refused(refusal)
         except NotReady as error:
-            log.warning("not ready", action="not_ready", tool=name, reason=str(error))
+            log.warning("not_ready", tool=name, reason=str(error))
             return failed("not_ready", NOT_READY)
         except Exception:
-            log.exception("a bug", action="tool_broke", tool=name)
+            log.exception("tool_broke", tool=name)
             return failed("internal", "This is our fault, not yours. The log of this Homing says more.")
 
     async def _call(self, name: str, given: dict[str, Any]) -> CallToolResult:

@@ -162,4 +162,4 @@ class NotReady(Error):
 
 
 class Broken(Error):
-    """A promise of ours does not hold: a bug."""
+    """Our promise does not hold: a bug."""

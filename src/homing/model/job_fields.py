@@ -60,11 +60,11 @@ class Payload:
 class TimingFields:
     """What bounds a schedule."""
 
-    starts_at: datetime | None = settable(None, panel=_BOUNDS, help="Not before; the first run.")
+    starts_at: datetime | None = settable(None, panel=_BOUNDS, help="Do not run before this time.")
     ends_at: datetime | None = settable(
         None, aliases=("until",), flags=("--until", "--ends-at"), panel=_BOUNDS, help="Stop repeating then."
     )
-    max_runs: int | None = settable(None, least=1, most=1_000_000_000, panel=_BOUNDS, help="Stop after so many runs.")
+    max_runs: int | None = settable(None, least=1, most=1_000_000_000, panel=_BOUNDS, help="Stop after this many runs.")
     catch_up: Literal["latest", "skip"] = settable("latest", panel=_BOUNDS, help="Missed times: latest or skip.")
     catch_up_window_seconds: int = settable(
         86_400, least=0, most=315_360_000, panel=_BOUNDS, help="How late is too late."
@@ -81,7 +81,7 @@ class JobFields:
         most=MAX_NAME,
         foreign=True,
         flags=("-n", "--name"),
-        help="2 to 5 words; else the message's beginning.",
+        help="2 to 5 words; default: the start of the message.",
     )
     isolated: bool = settable(
         False,
@@ -90,7 +90,7 @@ class JobFields:
         aliases=("session_target",),
         flags=("--isolated/--no-isolated",),
         panel=HOW,
-        help="In a session of its own; reports back.",
+        help="Run in a separate session and report back.",
     )
     quiet: bool = settable(False, panel=HOW, help="Silent when there is no news.")
     delete_after_run: bool = settable(

@@ -16,7 +16,7 @@ SCHEDULERS = ("schedule_task", "cron", "schedule_message")
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """Whoever owns sessions and jobs."""
+    """Someone who owns sessions and jobs."""
 
     id: str
     name: str

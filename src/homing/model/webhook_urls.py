@@ -14,7 +14,7 @@ _MAILBOX = re.compile(r"[^\s\x00-\x1f\x7f\"(),:;<>@\[\\\]]+@[\w-]+(\.[\w-]+)*")
 
 
 def loopback_allowed(host: str, public_url: str | None) -> bool:
-    """Say whether a server that listens here may send to loopback: whoever can ask it can reach loopback anyway."""
+    """Say whether a server that listens here may send to loopback: anyone who can ask it can reach loopback anyway."""
     return public_url is None and names_loopback(host)
 
 
@@ -62,9 +62,9 @@ def _split(url: str) -> SplitResult:
         raise _invalid("A webhook's URL has no spaces, backslashes or control characters; write them as %20 and so on.")
     try:
         parts = urlsplit(url)
-        _ = parts.port  # a port that is no number shows itself only when asked for
+        _ = parts.port  # a port that is not a number shows itself only when asked for
     except ValueError as error:
-        raise _invalid(f"This is no URL: {error}. Write for example https://example.org/hook.") from error
+        raise _invalid(f"This is not a URL: {error}. Write for example https://example.org/hook.") from error
     return parts
 
 

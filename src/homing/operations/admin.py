@@ -13,7 +13,7 @@ from homing.store.job_lists import JobFilter
 
 
 def admin_list_jobs(ctx: Context, ask: AdminListJobs) -> Page[JobShape]:
-    """List everybody's jobs, or one user's; system jobs too. A session_key alone means every user's of that key."""
+    """List all users' jobs, or one user's, with system jobs; a session_key alone means that session of every user."""
     wanted = JobFilter(
         user_id=ask.user_id,
         session_key=ask.session_key,
@@ -26,7 +26,7 @@ def admin_list_jobs(ctx: Context, ask: AdminListJobs) -> Page[JobShape]:
 
 
 def admin_update_job(ctx: Context, ask: UpdateJob) -> JobShape:
-    """Change anybody's job."""
+    """Change any user's job."""
     job = _hold(ctx, ask.job_id)
     shape = change_held(ctx, job, ask)
     _audit(ctx, "update_job", job, sorted(ask.model_fields_set - {"job_id"}))
@@ -34,7 +34,7 @@ def admin_update_job(ctx: Context, ask: UpdateJob) -> JobShape:
 
 
 def admin_disable_job(ctx: Context, ask: DisableJob) -> JobShape:
-    """Pause anybody's job."""
+    """Pause any user's job."""
     job = _hold(ctx, ask.job_id)
     shape = disable_held(ctx, job, ask.reason or "An admin paused it.", ask.until)
     _audit(ctx, "disable_job", job, [])

@@ -48,7 +48,7 @@ class Context:
         return session
 
     def again(self, session: Session) -> Session:
-        """Read a session once more now that it is locked: it may be gone, or its key may have begun anew."""
+        """Read a session once more now that it is locked: it may be gone, or its key may name a new session."""
         now = self.session(session.key)
         if now.id != session.id:
             raise LookAgain

@@ -11,13 +11,13 @@ from homing.store.people import Grant
 
 
 def list_grants(ctx: Context, ask: ListGrants) -> Listing[GrantShape]:
-    """List the addresses that agents may also write to for oneself; an admin may ask for another user's."""
+    """List the addresses that your agents may also write to; an admin may ask for another user's."""
     found = people.list_grants(ctx.tx, _user_id(ctx, ask.user))
     return Listing(items=[GrantShape.of(grant) for grant in found])
 
 
 def add_grant(ctx: Context, ask: AddGrant) -> NewGrantShape:
-    """Let an agent write to an address. Anybody's own webhooks may be granted; a mail address takes an admin."""
+    """Let an agent write to an address: one of your webhooks or, as an admin, a mail address."""
     user_id = _user_id(ctx, ask.user)
     agent_id = check_agent(ctx, ask.agent_id)
     warnings = _check(ctx, user_id, ask.address)
@@ -29,7 +29,7 @@ def add_grant(ctx: Context, ask: AddGrant) -> NewGrantShape:
 
 
 def remove_grant(ctx: Context, ask: GrantRef) -> Gone:
-    """Take a grant back: sessions no longer answer there, and what is still on its way is refused."""
+    """Take a grant back: sessions no longer send there, and messages on their way are refused."""
     grant = people.get_grant(ctx.tx, ask.grant_id)
     if grant is None or (grant.user_id != ctx.caller.user_id and not ctx.caller.admin):
         raise NotFound(f"There is no grant {ask.grant_id}. List yours with list_grants.")

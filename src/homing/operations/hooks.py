@@ -44,7 +44,7 @@ def list_hooks(ctx: Context, ask: SessionRef) -> Listing[HookShape]:
 
 
 def add_hook(ctx: Context, ask: AddHook) -> NewHookShape:
-    """Make a hook; its address is its secret and is shown this once."""
+    """Make a hook; its URL is secret and is shown only once."""
     session = ctx.session(ask.session_key)
     secret = new_secret()
     hook = people.add_hook(ctx.tx, session_id=session.id, name=ask.name, secret=secret)
@@ -53,7 +53,7 @@ def add_hook(ctx: Context, ask: AddHook) -> NewHookShape:
 
 
 def remove_hook(ctx: Context, ask: RemoveHook) -> Gone:
-    """Close a hook."""
+    """Remove a hook."""
     session = ctx.session(ask.session_key)
     if not people.remove_hook(ctx.tx, session.id, ask.hook_id):
         raise NotFound(f"There is no hook {ask.hook_id}. List them with list_hooks.")
@@ -61,7 +61,7 @@ def remove_hook(ctx: Context, ask: RemoveHook) -> Gone:
 
 
 def call_hook(ctx: Context, ask: CallHook) -> CalledShape:
-    """Take in what another program says, once for each id it gives. The token alone says who may."""
+    """Accept a message from another program, once for each id it gives. The URL is the proof."""
     hook = people.find_hook(ctx.tx, ask.token)
     session = sessions.get(ctx.tx, hook.session_id) if hook else None
     if hook is None or session is None or session.deleted_at is not None:

@@ -63,14 +63,16 @@ def records_in(file: object) -> tuple[Source | None, list[object]]:
         if isinstance(jobs, list):
             return ("homing" if known.get("format") == FORMAT else None), cast("list[object]", jobs)
     raise Invalid(
-        'This is no jobs file: it should be a list of jobs, or an object with "jobs".', field="file", code="wrong_type"
+        'This is not a jobs file: it should be a list of jobs or an object with "jobs".',
+        field="file",
+        code="wrong_type",
     )
 
 
 def read_record(raw: object, source: Source | None = None) -> Draft:
     """Read one record, or say what is wrong with it."""
     if not isinstance(raw, Mapping):
-        raise Invalid("This is no object.", field="job", code="wrong_type")
+        raise Invalid("This is not an object.", field="job", code="wrong_type")
     record = cast("Record", raw)
     match source or _source_of(record):
         case "homing":

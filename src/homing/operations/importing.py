@@ -71,7 +71,7 @@ def import_record(ctx: Context, raw: object, *, n: int, source: Source | None, a
         if known is not None and (known.removed_at is None or known.user_id != ctx.caller.user_id):
             return Entry(n=n, name=name, id=draft.id, detail="It is here already.")
         if runs.active_jobs(ctx.tx, [draft.id]):
-            # It may come back to another session, and whoever closes its run relies on the one it had.
+            # It may come back to another session, and the closing of its run relies on the one it had.
             return Entry(n=n, name=name, id=draft.id, detail=_STILL_RUNS)
         return _take(ctx, draft, n=n, name=name, apply=apply)
     except Refused as error:

@@ -21,7 +21,7 @@ def read_instant(
         point = read_point(given.lower(), now=now, tz=tz) or _phrase(given, now, tz, hours, field)
     except Invalid as error:
         if error.field_code == "schedule_unreadable":
-            # What repeats is no example for one time.
+            # What repeats is not an example for one time.
             error = unreadable(f"{field} cannot be read: {shortened(given)!r}.", field=field, examples=_EXAMPLES)
         raise Invalid(error.detail, field=field, code=error.field_code) from None
     if point.instant is not None:

@@ -51,7 +51,7 @@ _FORGIVEN: Mapping[str, Any] = {"consecutive_failures": 0, "schedule_errors": 0}
 
 
 def update_job(ctx: Context, ask: UpdateJob) -> JobShape:
-    """Change what is given of a job; null means the default."""
+    """Change the given fields of a job; null means the default."""
     return change_fields(ctx, ask.job_id, ask)
 
 
@@ -191,7 +191,7 @@ def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int
 
 
 def enable_job(ctx: Context, ask: JobRef) -> JobShape:
-    """Let a job fire again: at its next instant from now on, not at those it slept through."""
+    """Enable a job: it runs at its next time from now on, not for the times it was paused."""
     job = hold_job(ctx, ask.job_id)
     if job.enabled:
         return show_job(ctx, job)
@@ -224,7 +224,7 @@ def disable_held(ctx: Context, job: Job, reason: str | None, until: str | None) 
 
 
 def skip_job(ctx: Context, ask: SkipJob) -> JobShape:
-    """Leave out a job's next times; each counts in one run `skipped`, reason `asked`."""
+    """Skip a job's next times; one run `skipped`, reason `asked`, counts them."""
     job = hold_job(ctx, ask.job_id)
     if job.next_run_at is None or job.timing.retry:
         why = "it is about to try again" if job.timing.retry else "it has no next time"

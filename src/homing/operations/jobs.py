@@ -31,7 +31,7 @@ from homing.store.job_lists import JobFilter
 
 
 def add_job(ctx: Context, ask: AddJob) -> JobShape:
-    """Add a job to a session; a dedupe_key that the session knows changes that job instead."""
+    """Add a job to a session; if the session has a job with this dedupe_key, change that one instead."""
     _check_may_add(ctx)
     session = _bound_session(ctx, ask)
     known = jobs.by_dedupe_key(ctx.tx, session.id, ask.dedupe_key) if ask.dedupe_key else None
@@ -136,7 +136,7 @@ def get_job(ctx: Context, ask: GetJob) -> JobShape:
 
 
 def list_jobs(ctx: Context, ask: ListJobs) -> Page[JobShape]:
-    """List one's own jobs; an agent lists its own session's unless asked for all."""
+    """List your jobs; an agent lists those of its session unless asked for all."""
     turn = ctx.caller.turn
     session_id = ctx.session(ask.session_key).id if ask.session_key else None
     if turn is not None and session_id is None and not ask.all:

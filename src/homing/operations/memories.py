@@ -9,7 +9,7 @@ from homing.store import memories, sessions
 
 
 def list_memories(ctx: Context, ask: ListMemories) -> Page[MemoryShape]:
-    """List memories, newest first; with `q`, those that fit best."""
+    """List memories, newest first; with `q`, the best matches."""
     user_id = ctx.caller.user_id
     before = cursors.decode_in("memories", ask.cursor)
     if ask.q and ask.q.strip():
@@ -22,7 +22,7 @@ def list_memories(ctx: Context, ask: ListMemories) -> Page[MemoryShape]:
 
 
 def add_memory(ctx: Context, ask: AddMemory, *, source: str | None = None) -> MemoryShape:
-    """Keep a fact; the same words are kept once."""
+    """Add a memory; the same text is stored once."""
     text = ask.text.strip()
     if not text:
         raise Invalid("text is empty; write what is to be remembered.", field="text", code="missing")
@@ -53,7 +53,7 @@ def remove_memory(ctx: Context, ask: MemoryRef) -> Gone:
 
 
 def confirm_memory(ctx: Context, ask: MemoryRef) -> MemoryShape:
-    """Keep a fact for good that came from outside; only a person does."""
+    """Confirm a memory that came from outside text; only a person can."""
     if ctx.caller.turn is not None:
         raise Forbidden("Only a person may confirm a memory.")
     memory = memories.get(ctx.tx, user_id=ctx.caller.user_id, memory_id=ask.memory_id)

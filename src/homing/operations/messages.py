@@ -23,7 +23,7 @@ from homing.store.inbounds import NewInbound
 
 
 def send_message(ctx: Context, ask: SendMessage) -> SentShape:
-    """Put a person's message into the session's lane; the session is made if it is missing."""
+    """Send a person's message to a session, which is made if it is missing."""
     if not ask.text.strip():
         raise Invalid("text is empty; write something.", field="text", code="missing")
     session = _session(ctx, ask.session_key)
@@ -69,7 +69,7 @@ def _session(ctx: Context, key: str) -> Session:
 
 
 def list_messages(ctx: Context, ask: ListMessages) -> Page[MessageShape]:
-    """Read a session: the newest page oldest first, or the one before a seq; `after` a seq goes forward."""
+    """Read messages: the newest page, oldest first, or the page before a seq; `after` a seq reads forward."""
     if ask.after is not None and ask.before is not None:
         raise Invalid("Give after or before, not both.", field="before", code="out_of_range")
     session = ctx.session(ask.session_key)
@@ -94,7 +94,7 @@ def list_messages(ctx: Context, ask: ListMessages) -> Page[MessageShape]:
 
 
 def cancel_turn(ctx: Context, ask: CancelTurn) -> CancelledShape:
-    """Ask that the session's open turn be stopped."""
+    """Stop the session's open turn."""
     session = ctx.session(ask.session_key)
     lane_ids = {session.id} | sessions.unified_of(ctx.tx, [session.user_id])
     sessions.lock(ctx.tx, lane_ids)

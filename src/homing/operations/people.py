@@ -40,7 +40,7 @@ TOKENS = "tokens"
 
 
 def get_me(ctx: Context, ask: Nothing) -> MeShape:
-    """Tell who is asking."""
+    """Show who the caller is."""
     user = people.get_user(ctx.tx, ctx.caller.user_id)
     if user is None:
         raise NotFound("Your user is gone.")
@@ -48,7 +48,7 @@ def get_me(ctx: Context, ask: Nothing) -> MeShape:
 
 
 def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
-    """Change one's name or zone."""
+    """Change your name or time zone."""
     values: dict[str, object] = {}
     if ask.gave("name"):
         values["name"] = ask.name or ctx.caller.user_id
@@ -61,13 +61,13 @@ def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
 
 
 def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
-    """List the agents there are."""
+    """List the agents."""
     found = people.list_agents(ctx.tx)
     return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or ctx.instance.model) for a in found])
 
 
 def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:
-    """List everybody, for admins: their tokens are then listed with list_tokens."""
+    """List all users (admins only); list_tokens lists the tokens of each."""
     return Listing(
         items=[
             UserShape.of(one.user, user_id=one.user.id, tokens=one.tokens, last_used_at=utc(one.last_used_at))
@@ -77,7 +77,7 @@ def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:
 
 
 def list_tokens(ctx: Context, ask: ListTokens) -> Listing[TokenShape]:
-    """List one's own tokens, or as an admin another user's; their text is never shown again."""
+    """List your tokens, or as an admin another user's; the secrets are never shown again."""
     user_id = ask.user or ctx.caller.user_id
     if user_id != ctx.caller.user_id:
         ctx.admin()
@@ -89,7 +89,7 @@ def list_tokens(ctx: Context, ask: ListTokens) -> Listing[TokenShape]:
 
 
 def create_token(ctx: Context, ask: CreateToken) -> NewTokenShape:
-    """Make a token. Another user, or the role admin, takes an admin; a new user is made with it.
+    """Make a token. Only an admin can make one for another user, who may be new, or with the role admin.
 
     It ends with the token it was made with, at the latest.
     """
@@ -145,7 +145,7 @@ def _parent(ctx: Context) -> Token | None:
 
 
 def revoke_token(ctx: Context, ask: TokenRef) -> Gone:
-    """End a token and everything made with it; an admin may end anybody's."""
+    """Revoke a token and everything made with it; an admin may revoke anyone's."""
     token = people.get_token(ctx.tx, ask.token_id)
     mine = token is not None and (ctx.caller.admin or token.user_id == ctx.caller.user_id)
     if token is None or not mine or token.kind != "token" or token.revoked_at is not None:
@@ -181,7 +181,7 @@ def create_code(ctx: Context, *, made_from: str | None = None) -> str:
 
 
 def sign_in(ctx: Context, ask: SignIn) -> SignedInShape:
-    """Give a cookie for a one-time code or a token. Nobody need be known to ask this."""
+    """Exchange a one-time code or a token for a cookie."""
     if (ask.code is None) == (ask.token is None):
         raise Invalid("Give a code or a token.", field="code", code="missing")
     if ask.code is not None:
@@ -230,7 +230,7 @@ def _until(instant: datetime, root: Token | None) -> datetime:
 
 
 def sign_out(ctx: Context, ask: SignOut) -> SignedOutShape:
-    """Make a cookie worthless."""
+    """Sign out: end the cookie."""
     secret = page_secret(ask.cookie, ask.key)
     known = people.find_token(ctx.tx, secret)
     if known is not None and known.kind == "cookie":

@@ -18,7 +18,7 @@ from homing.store.runs import Finished
 
 
 def remove_job(ctx: Context, ask: JobRef) -> JobShape:
-    """Remove a job; it can be brought back for thirty days."""
+    """Remove a job; undo_job brings it back within thirty days."""
     return show_job(ctx, remove(ctx, hold_job(ctx, ask.job_id)))
 
 

@@ -93,7 +93,7 @@ def list_runs(ctx: Context, ask: ListRuns) -> Page[RunRow]:
 
 
 def get_run(ctx: Context, ask: RunRef) -> RunShape:
-    """Read one run whole: its prompt as used, its steps, how far its answer got."""
+    """Read one run in full: its prompt, its steps, and where its answer was delivered."""
     return show_run(ctx, see_run(ctx, ask.run_id))
 
 

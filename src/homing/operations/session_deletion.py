@@ -11,7 +11,7 @@ from homing.store import LookAgain, Tx, inbounds, jobs, runs, sessions, turns
 
 
 def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
-    """Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may begin anew."""
+    """Delete a session: what waits is withdrawn, what runs is asked to stop, and the key may be used again."""
     tx = ctx.tx
     session = ctx.session(ask.session_key)
     bound = jobs.bound_to(tx, session.id)
@@ -22,7 +22,7 @@ def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     jobs.lock(tx, ending)
     lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
     withdrawn = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids)
-    # Whoever adds a job locks the session first: what is bound now stays all there is.
+    # Adding a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
     ctx.again(session)

@@ -19,7 +19,7 @@ AGENT = "main"
 
 
 def add_session(ctx: Context, ask: AddSession) -> SessionShape:
-    """Make a session; without a key it gets one of its own."""
+    """Make a session; without a key it gets a new one."""
     key = ask.key or new_id("web").replace("_", ":", 1)
     agent_id = check_agent(ctx, ask.agent_id)
     zone = check_zone(ask.timezone) if ask.timezone else None
@@ -61,12 +61,12 @@ def check_agent(ctx: Context, agent_id: str | None) -> str:
 
 
 def get_session(ctx: Context, ask: SessionRef) -> SessionShape:
-    """Read one session: who is in, who waits."""
+    """Read one session: its open turn and what waits."""
     return show_session(ctx, ctx.session(ask.session_key))
 
 
 def list_sessions(ctx: Context, ask: ListSessions) -> Page[SessionShape]:
-    """List one's own sessions, newest activity first; those of isolated runs only with channel=cron."""
+    """List your sessions, newest activity first; sessions of isolated runs only with channel=cron."""
     key = cursors.decode(ask.cursor, int, int)
     before = None if key is None else (_instant(key[0]), key[1])
     found = sessions.listed(
@@ -85,7 +85,7 @@ def _instant(microseconds: int) -> datetime:
 
 
 def update_session(ctx: Context, ask: UpdateSession) -> SessionShape:
-    """Change what is given of a session; null means the default."""
+    """Change the given fields of a session; null means the default."""
     session = ctx.session(ask.session_key)
     sessions.lock(ctx.tx, [session.id])
     session = ctx.again(session)

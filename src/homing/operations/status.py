@@ -23,7 +23,7 @@ OFF = "The scheduler is switched off (HOMING_SCHEDULER_ENABLED): nothing fires u
 
 
 def get_status(ctx: Context, ask: Nothing) -> StatusShape:
-    """Tell how the house is, and the caller's own numbers."""
+    """Show the state of this Homing, and the caller's own counts."""
     user_id = ctx.caller.user_id
     workers = maintenance.workers(ctx.tx, ALIVE)
     instance = ctx.instance

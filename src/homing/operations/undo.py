@@ -29,7 +29,7 @@ _OVER = "Its time passed before the change was taken back."
 
 
 def undo_job(ctx: Context, ask: UndoJob) -> JobShape:
-    """Take back the change that made the given revision: added → removed, removed → back, and so on."""
+    """Undo the change that made the given revision: added → removed, removed → back, and so on."""
     job = hold_job(ctx, ask.job_id, removed=True)
     if ask.revision != job.revision:
         raise stale(ctx, job)
@@ -103,7 +103,7 @@ def _next_instant(ctx: Context, job: Job, columns: Mapping[str, Any]) -> dict[st
 
 def _check_can_return(ctx: Context, job: Job) -> None:
     if sessions.get(ctx.tx, job.session_id).deleted_at is not None:
-        raise Conflict("Its session is deleted, so it cannot come back. Add it anew to another session.")
+        raise Conflict("Its session is deleted, so it cannot come back. Add it again to another session.")
     if not jobs.has_room(ctx.tx, job.user_id, ctx.settings.max_jobs):
         raise Conflict(f"You have {ctx.settings.max_jobs} automations, the most allowed.", code="quota_reached")
 

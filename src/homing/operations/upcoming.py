@@ -42,7 +42,7 @@ class Ahead:
 
 
 def list_upcoming(ctx: Context, ask: ListUpcoming) -> Ahead:
-    """Tell what fires between two instants; a day with many times of one job is one item with a count."""
+    """List what will run between two times; a day with many runs of one job is one item with a count."""
     session = ctx.session(ask.session_key) if ask.session_key else None
     tz = ctx.zone(session)
     begin = (
@@ -132,7 +132,7 @@ def _item(job: Job, at: datetime, count: int) -> UpcomingShape:
 
 
 def preview_schedule(ctx: Context, ask: PreviewSchedule) -> PreviewShape:
-    """Say what a schedule means and when it fires, without keeping anything."""
+    """Show what a schedule means and when it fires, without saving anything."""
     given = [one for one in (ask.when, ask.text, ask.schedule) if one is not None]
     if len(given) > 1:
         raise Invalid("Give one of when, text and schedule.", field="when", code="schedule_twice")

@@ -10,13 +10,13 @@ from homing.store import people, sessions
 
 
 def list_webhooks(ctx: Context, ask: Nothing) -> Listing[WebhookShape]:
-    """List one's webhooks."""
+    """List your webhooks."""
     found = people.list_webhooks(ctx.tx, ctx.caller.user_id)
     return Listing(items=[WebhookShape.of(webhook, address=f"webhook:{webhook.id}") for webhook in found])
 
 
 def add_webhook(ctx: Context, ask: AddWebhook) -> NewWebhookShape:
-    """Add a webhook; its secret is shown this once."""
+    """Add a webhook; its secret is shown only once."""
     url = check_url(ask.url, loopback=loopback_allowed(ctx.settings.host, ctx.settings.public_url))
     secret = new_signing_secret()
     local_to = instance_id(ctx.settings.home) if points_here(url) else None
@@ -25,7 +25,7 @@ def add_webhook(ctx: Context, ask: AddWebhook) -> NewWebhookShape:
 
 
 def remove_webhook(ctx: Context, ask: WebhookRef) -> Gone:
-    """Forget a webhook; sessions no longer answer to it."""
+    """Remove a webhook; sessions no longer send to it."""
     if not people.remove_webhook(ctx.tx, user_id=ctx.caller.user_id, webhook_id=ask.webhook_id):
         raise NotFound(f"There is no webhook {ask.webhook_id}. List yours with list_webhooks.")
     address = f"webhook:{ask.webhook_id}"

@@ -32,7 +32,7 @@ _SKIPPED = {
 
 
 def why_job(ctx: Context, ask: WhyJob) -> WhyShape:
-    """Say why a job did or did not run: lately, or at one instant."""
+    """Explain why a job did or did not run: lately, or at a given time."""
     job = see_job(ctx, ask.job_id)
     tz = job.timing.schedule.tz
     if ask.at:

@@ -42,7 +42,7 @@ _PG_CONNECTIONS = 12
 # How long to rely on the bell. Behind a pooler PostgreSQL's rings can be lost: others' work is looked for by oneself.
 _LOOK_SECONDS = 60.0
 _PG_LOOK_SECONDS = 5.0
-# Less than a claim lasts, so that whoever takes up a frozen worker's turn does not wait for its locks as well.
+# Less than a claim lasts, so that a worker that takes up a frozen worker's turn does not wait for its locks as well.
 _PG_IDLE_SECONDS = 5
 # deadlock, serialization failure, lock timeout; a crash or fast shutdown of the server, a lost connection
 _LOOK_AGAIN = {"40P01", "40001", "55P03"}
@@ -56,7 +56,7 @@ _PRIVATE = 0o600
 
 
 class LookAgain(Exception):
-    """A transaction found, once it had its locks, another world than it planned for: `Store.write` runs it anew."""
+    """A transaction found, once it had its locks, another world than it planned for: `Store.write` runs it again."""
 
 
 def columns(row: Row) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Store:
         self._read_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.bell = _bell(self.url)
         self.look_seconds = _PG_LOOK_SECONDS if self.postgres else _LOOK_SECONDS
-        """After so long whoever waits for a ring looks by itself."""
+        """After this long, waiters look even without a ring."""
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run one transaction. It is finished even when the asking task is cancelled."""

@@ -1,6 +1,6 @@
 """One statement for many rows, compiled once a dialect and handed to the driver as it is.
 
-SQLAlchemy prepares each row of an `executemany` anew, which costs more than SQLite needs to write it. PostgreSQL gets
+SQLAlchemy prepares each row of an `executemany` again, which costs more than SQLite needs to write it. PostgreSQL gets
 one statement for the whole set: the rows travel as arrays, one a column.
 """
 

@@ -1,6 +1,6 @@
 """Rows by a list of ids: one statement, compiled once a dialect and handed to the driver as it is.
 
-SQLAlchemy spells out each id of an `IN` anew for every call. Here the list is one value: an array on PostgreSQL,
+SQLAlchemy spells out each id of an `IN` for every call. Here the list is one value: an array on PostgreSQL,
 JSON on SQLite. Values are read column by column.
 """
 
@@ -78,7 +78,7 @@ class Fetch:
             else {bind.name: bind.value(values) for bind in prepared.binds}
         )
         result = tx.connection.exec_driver_sql(prepared.text, ready)
-        # The driver's own rows: SQLAlchemy would make each one anew, and read it one at a time.
+        # The driver's own rows: SQLAlchemy would build each one again, and read it one at a time.
         cursor: Any = result.cursor
         found: list[tuple[Any, ...]] = cursor.fetchall()
         result.close()

@@ -1,6 +1,6 @@
 """Inbounds: what enters a lane and waits in it, until a turn takes it or somebody withdraws it.
 
-Whoever adds, takes or withdraws has locked the lane's session (`sessions.lock`). Only what still waits is taken or
+Callers that add, take or withdraw have locked the lane's session (`sessions.lock`). Only what still waits is taken or
 withdrawn: each verb repeats that on the row.
 """
 

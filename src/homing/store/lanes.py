@@ -1,7 +1,7 @@
 """Lanes: who goes next, which are busy, which lost their worker.
 
-Whoever acts on an answer has locked the lanes' sessions before (`enter`, `sessions.lock`); `touched_by_opening` is the
-look that tells what to lock.
+Callers that act on an answer have locked the lanes' sessions before (`enter`, `sessions.lock`);
+`touched_by_opening` tells what to lock.
 """
 
 from collections.abc import Collection, Mapping, Sequence

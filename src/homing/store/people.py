@@ -52,7 +52,7 @@ def add_user(tx: Tx, user_id: str, *, role: Role, name: str | None = None) -> Us
     known = get_user(tx, user_id)
     if known:
         return known
-    # Several processes may start at once: whoever comes second takes the first one's.
+    # Several processes may start at once: the second one takes the first one's.
     values = {"id": user_id, "name": name or user_id, "role": role, "timezone": None, "created_at": tx.now()}
     tx.run(insert_new(tx, t.user).values(values))
     user = get_user(tx, user_id)

@@ -155,7 +155,7 @@ def _deal(lines: Mapping[str, Sequence[int]], running: Mapping[str, int], limit:
 def waiting_users(tx: Tx, after: str = "") -> dict[str, int]:
     """Name users for whom runs and their like wait, each with the first one's number.
 
-    Of very many only so many are named, those behind `after` first: whoever goes on from the last lets nobody starve.
+    Of very many only so many are named, those behind `after` first: going on from the last one starves nobody.
     """
     users = _walk_users(tx, after, limit=USERS)
     if after and len(users) < USERS:

@@ -273,7 +273,7 @@ _TASKS = Fetch(
 
 
 def run_specs(tx: Tx, run_ids: Collection[str]) -> dict[str, RunSpec]:
-    """Read what runs that are about to open shall do."""
+    """Read what runs that are about to open will do."""
     return {task.run_id: task for task in (r.noun_of(RunSpec, row) for row in _TASKS.rows(tx, run_ids))}
 
 

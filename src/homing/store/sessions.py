@@ -241,7 +241,7 @@ def change(tx: Tx, session: Session, values: Mapping[str, object], *, revision: 
 
 
 def delete(tx: Tx, session_id: int) -> bool:
-    """Mark a locked session as deleted; its key may then begin anew."""
+    """Mark a locked session as deleted; its key may then be used again."""
     now = tx.now()
     rows = tx.rows(
         sa.update(t.session)

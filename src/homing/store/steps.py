@@ -1,4 +1,4 @@
-"""Steps of a turn. Each write first holds the turn under its fence; whoever holds the fence numbers the steps."""
+"""Steps of a turn. Each write first holds the turn under its fence; the holder of the fence numbers the steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,5 +109,5 @@ def add_step(
 
 
 def made_progress(tx: Tx, turn_id: str) -> None:
-    """A new step is there: attempts are counted anew."""
+    """A new step is there: attempts are counted from zero again."""
     tx.run(sa.update(t.turn).where(t.turn.c.id == turn_id, t.turn.c.attempts > 1).values(attempts=1))

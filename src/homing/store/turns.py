@@ -1,7 +1,7 @@
 """Turns: one open in a lane, and the index says so too. Its worker writes under its fence.
 
 Locked after the lane's session, several of them by id. Every verb repeats its condition on the row it takes, so
-whoever comes late takes nothing.
+a late one takes nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -81,7 +81,7 @@ def hold(tx: Tx, turn_id: str, fence: int) -> Turn:
         t.turn.c.id == turn_id, t.turn.c.fence == fence, t.turn.c.state == "running"
     )
     if tx.postgres:
-        # Not shared: two steps at once that then count anew (`made_progress`) would wait for each other.
+        # Not shared: two steps at once that then count again (`made_progress`) would wait for each other.
         statement = statement.with_for_update(key_share=True)
     rows = tx.rows(statement)
     if not rows:
@@ -155,7 +155,7 @@ def renew(tx: Tx, worker_id: str, turn_ids: Collection[str], until: datetime) ->
     if not turn_ids:
         return []
     if tx.postgres:
-        # An update takes its rows in any order; whoever closes or takes over many takes them by id, so we do too.
+        # An update takes its rows in any order; closing or taking over many takes them by id, so we do too.
         mine = sa.select(t.turn.c.id).where(t.turn.c.id.in_(list(turn_ids))).order_by(t.turn.c.id)
         tx.rows(mine.with_for_update(key_share=True))
     rows = tx.rows(

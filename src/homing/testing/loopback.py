@@ -27,7 +27,7 @@ class HttpRequest:
 class Exchange:
     """A request, and the ways to answer it, good and bad.
 
-    The end of an answer leaves with the loop's next step: whoever logs it in this one has done so before the client can
+    The end of an answer leaves with the loop's next step: logging it in this one is done before the client can
     know that it has ended.
     """
 
@@ -134,7 +134,7 @@ class LoopbackServer:
 
 
 class _Connection(asyncio.Protocol):
-    """One client; when it goes away, whoever is answering it is cancelled."""
+    """One client; when it goes away, its handler is cancelled."""
 
     def __init__(self, serve: Serve, peers: set["_Connection"]) -> None:
         self._serve = serve

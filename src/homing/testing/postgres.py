@@ -95,7 +95,7 @@ class PostgresServer:
         return name
 
     def drop(self, url: str) -> None:
-        """Drop a database that `fresh` made, whoever is connected to it."""
+        """Drop a database that `fresh` made, also while others are connected to it."""
         name = urlsplit(url).path.removeprefix("/")
         self.sql(f"drop database if exists {name} with (force)")
         self._made.remove(name)

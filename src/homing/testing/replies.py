@@ -12,7 +12,7 @@ FaultKind: TypeAlias = int | Literal["cut", "drop", "hang", "malformed", "stream
 """An HTTP status, or one of these:
 
 - cut: the connection closes in the middle of the answer; drop: before it; hang: nothing ever comes
-- malformed: what comes is no JSON
+- malformed: what comes is not JSON
 - stream_error: the provider reports an error inside a stream that began well
 - truncated: the stream ends in good order for HTTP, but without the end that the protocol promises
 """
@@ -126,7 +126,7 @@ def _plain_reply(answer: Answer) -> Reply:
 
 
 def last_user_text(messages: Sequence[WireMessage]) -> str:
-    """Find what a person, or whoever speaks in that role, said last."""
+    """Find what a person, or another speaker in that role, wrote last."""
     return next((message.text for message in reversed(messages) if message.role == "user"), "")
 
 

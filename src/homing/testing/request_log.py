@@ -127,7 +127,7 @@ def arrival_line(request: LoggedRequest) -> dict[str, Any]:
         "path": request.path,
         "headers": dict(request.headers),
         "body": body,
-        # A webhook's signature is made over the text, and what is no JSON has nothing else.
+        # A webhook's signature is made over the text, and what is not JSON has nothing else.
         **({"text": request.text} if body is None or request.protocol == "webhook" else {}),
     }
 

@@ -59,7 +59,7 @@ class Script:
             self._queue.extend([entry] * times)
 
     def when(self, match: Match, *answers: Scripted, times: int | None = None, **options: Unpack[ReplyOptions]) -> None:
-        """Answer whoever says something that matches: a part of the text, or a regular expression.
+        """Answer any message that matches: a part of the text, or a regular expression.
 
         The first answer is to the text itself, the second to the results of the tools the first one called, and so
         on; past the last one the queue or the default speaks. `times` counts model calls. Options go for every answer.

@@ -157,7 +157,7 @@ class StubModelServer:
         try:
             ScriptFile.model_validate_json(exchange.request.body).write_to(self.script)
         except ValueError as error:
-            exchange.answer_json(400, {"detail": f"This is no script: {error}"})
+            exchange.answer_json(400, {"detail": f"This is not a script: {error}"})
         else:
             exchange.answer_json(200, {"taken": True})
 

@@ -34,7 +34,7 @@ class Wire(Protocol):
         ...
 
     def broken_event(self) -> bytes:
-        """Give an event that is no JSON."""
+        """Give an event that is not JSON."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a tool of ours is, before it knows its turn."""
+"""What a built-in tool is, before it knows its turn."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -56,7 +56,7 @@ def make_app(*, store: Store, instance: Instance, clock: Clock, limits: Limits |
         middleware=[Middleware(SecurityMiddleware, store=store, settings=instance.settings, clock=clock)],
     )
     app.state.streams = state.streams
-    # For whoever puts another door beside this one.
+    # For code that mounts another door beside this one.
     app.state.homing = state
     app.router.redirect_slashes = False
     app.router.default = Page()
@@ -139,7 +139,7 @@ def _methods_at(request: Request) -> set[str]:
 async def _refuse_by_router(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        # The router says only that; whoever stands at an address may know more.
+        # The router says only that; other routes of the address may know more.
         if error.detail != HTTPStatus.METHOD_NOT_ALLOWED.phrase:
             headers = dict(error.headers or {})
             return problem(405, "wrong_method", error.detail, _request_id(request), headers=headers)

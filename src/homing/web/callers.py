@@ -21,14 +21,14 @@ from homing.web.hosts import check_origin
 from homing.web.limits import Proofs
 
 NOBODY = Caller(user_id="", role="user", door="api")
-"""Whoever signs in or calls a hook: what they bring along is their proof."""
+"""The caller of sign-in and hooks: what they send is their proof."""
 
 KEY = "Homing-Key"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Authenticator:
-    """Lets in whoever can prove who they are."""
+    """Admits callers who can prove who they are."""
 
     def __init__(self, store: Store, settings: Settings, proofs: Proofs) -> None:
         self._store = store

@@ -96,7 +96,7 @@ def look(ctx: Context, session_id: int, after: Place, *, numbered: bool) -> Batc
     last = found.messages[-1] if found.messages else None
     place = Place(rev=found.rev, seq=last.seq if last is not None and last.rev > found.rev else 0)
     if session.channel == "unified":
-        # The lane that a user's chats share is no chat itself.
+        # The lane that a user's chats share is not a chat itself.
         return Batch(place=place, more=found.more, gone=gone)
     told = [message for message in found.messages if not message.folded]
     places = _places(told, found.rev) if numbered else [None] * len(told)
@@ -112,7 +112,7 @@ def look(ctx: Context, session_id: int, after: Place, *, numbered: bool) -> Batc
 
 
 def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
-    """Spell one event; with a place, whoever saw it can go on from there."""
+    """Spell one event; with a place, a client that saw it can go on from there."""
     return spelled(noun, shape.model_dump_json(), place)
 
 

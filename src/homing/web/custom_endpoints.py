@@ -73,7 +73,7 @@ async def call_hook(state: AppState, operation: BoundOperation, request: Request
     given["depth"] = _depth(request)
     ask = read(operation.request, given)
     called = await state.store.write(lambda tx: operation.run(_context(state, tx), ask))
-    # Senders of webhooks write a later attempt anew, with its own time in it: their id alone decides.
+    # Senders of webhooks write each later attempt again, with its own time in it: their id alone decides.
     if key is not None and called.repeats == "other":
         raise key_reused()
     replayed = called.repeats is not None
@@ -81,7 +81,7 @@ async def call_hook(state: AppState, operation: BoundOperation, request: Request
 
 
 async def watch_session(state: AppState, request: Request) -> Response:
-    """Stream one session, from where the client was."""
+    """Stream the events of one session, from where the client was."""
     caller = await let_in(state, request)
     given = dict(request.query_params)
     after = given.pop("after", None)
@@ -96,7 +96,7 @@ async def watch_session(state: AppState, request: Request) -> Response:
 
 
 async def watch_events(state: AppState, request: Request) -> Response:
-    """Stream all of the caller's sessions, live."""
+    """Stream the events of all your sessions, live."""
     caller = await let_in(state, request)
     _refuse_others(dict(request.query_params))
     return _Streamed(state, caller, _kept_in(state, request, state.streams.of_user(caller)))

@@ -1,4 +1,4 @@
-"""What is said of an error of ours, whoever carries it: the members of a problem, and the headers beside them."""
+"""How each error is reported: the members of a problem document, and the headers beside them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Refusal:
 
 
 def refusal_of(error: Error, request_id: str) -> Refusal:
-    """Say what an error of ours means for whoever asked."""
+    """Map an error to its problem document."""
     match error:
         case SlowDown():
             wait = {"Retry-After": str(max(1, round(error.retry_after)))}
@@ -62,7 +62,7 @@ def refusal_of(error: Error, request_id: str) -> Refusal:
             return Refusal(body=body, headers=proof)
         case NotReady():
             # Why, and where the database is, is in the log; the caller may be anybody.
-            log.warning("not ready", action="not_ready", reason=str(error), request_id=request_id)
+            log.warning("not_ready", reason=str(error), request_id=request_id)
             why = "Try again in a moment; its log, or `homing doctor`, says why."
             detail = f"Homing cannot serve right now. {error.public or why}"
             return Refusal(body=spelled(503, "not_ready", detail, request_id), headers={"Retry-After": "2"})

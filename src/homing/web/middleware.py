@@ -64,10 +64,10 @@ class SecurityMiddleware:
         except Error as error:
             await problem_of(error, request_id)(scope, receive, answer)
         except ClientDisconnect:
-            # Whoever asked has gone; there is nobody to tell, and nothing is broken.
-            log.debug("gone", action="request_gone", request_id=request_id, path=_shown(scope))
+            # The client has gone; there is nobody to answer, and nothing is broken.
+            log.debug("request_gone", request_id=request_id, path=_shown(scope))
         except Exception:
-            log.exception("a bug", action="request_broke", request_id=request_id, path=_shown(scope))
+            log.exception("request_broke", request_id=request_id, path=_shown(scope))
             if status:
                 # Half an answer is out; the connection must not end as if it were whole.
                 raise
@@ -75,7 +75,6 @@ class SecurityMiddleware:
         finally:
             log.info(
                 "request",
-                action="request",
                 method=scope["method"],
                 path=_shown(scope),
                 status=status,

@@ -29,11 +29,11 @@ _SENTENCES = {
     401: "Nobody is signed in.",
     403: "Not allowed: the role, the Host or the Origin.",
     404: "There is no such thing, or it is not yours.",
-    409: "Something stands in the way.",
+    409: "The current state does not allow it.",
     413: "The body is larger than 1 MB.",
-    422: "A field cannot be taken.",
-    429: "Too many requests; Retry-After says when to come back.",
-    500: "A bug of ours; the log has it under the request_id.",
+    422: "A field is not valid.",
+    429: "Too many requests; Retry-After says when to try again.",
+    500: "A bug in Homing; the log has it under the request_id.",
     503: "The database does not answer.",
 }
 _KEY_HEADER: Json = {
@@ -175,7 +175,7 @@ def _parameter(name: str, where: str, schema: Json, *, required: bool) -> Json:
 
 
 def _plain(schema: Json) -> Json:
-    """A query has no null: whoever means nothing leaves the word out."""
+    """A query has no null: to mean nothing, leave the word out."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema

@@ -1,4 +1,4 @@
-"""What a request says in its path, its query and its body, put together for the operation; whoever carried it here."""
+"""Merges path, query and body parameters into one dict for validation."""
 
 import re
 from collections.abc import Iterable, Mapping

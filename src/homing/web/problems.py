@@ -35,7 +35,7 @@ CODES: Mapping[int, tuple[str, ...]] = {
 
 
 class FieldProblem(BaseModel):
-    """One field that cannot be taken, and why."""
+    """One field that is not valid, and why."""
 
     field: str
     code: str
@@ -43,7 +43,7 @@ class FieldProblem(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was refused; `detail` says how to fix it. Some problems name more beside."""
+    """Why a request was refused; `detail` says how to fix it. Some problems have more members."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -57,7 +57,7 @@ class Problem(BaseModel):
 
 
 def problem_of(error: Error, request_id: str) -> Response:
-    """Tell an error of ours to whoever asked."""
+    """Answer with an error as a problem document."""
     return _response(refusal_of(error, request_id))
 
 
@@ -69,7 +69,7 @@ def internal(request_id: str) -> Response:
 def problem(
     status: int, code: str, detail: str, request_id: str, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Tell what no error of ours tells: that an address is not there, or takes no such method."""
+    """Report what none of our errors covers: that an address is not there, or takes no such method."""
     return _response(Refusal(body=spelled(status, code, detail, request_id), headers=headers or {}))
 
 

@@ -98,6 +98,6 @@ def _log_accept_failures_seldom(loop: asyncio.AbstractEventLoop) -> None:
             loop.default_exception_handler(context)
         elif loop.time() - logged_at >= _BETWEEN_LINES_SECONDS:
             logged_at = loop.time()
-            log.warning("accept failed", action="accept_failed", reason=str(context.get("exception")))
+            log.warning("accept_failed", reason=str(context.get("exception")))
 
     loop.set_exception_handler(tell)

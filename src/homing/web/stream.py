@@ -101,7 +101,7 @@ class Streams:
                     yield PING
 
     async def of_user(self, caller: Caller) -> AsyncIterator[bytes]:
-        """Tell all sessions of a user from now on, without places: whoever comes back asks for the lists again."""
+        """Stream all sessions of a user from now on, without places: a client that comes back reads the lists again."""
         mine = f"user:{caller.user_id}/"
         with self.listening(mine, mine.removesuffix("/"), TOKENS) as ear:
             places, turn_ids, now = await self._store.read(lambda tx: _standings(tx, caller.user_id))

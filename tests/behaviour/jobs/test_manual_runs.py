@@ -105,7 +105,7 @@ async def test_a_manual_run_whose_write_fails_is_logged_once_and_the_lane_is_fre
         async with home.running():
             home.ring()
             await home.until_closed(1)
-    assert len([line for line in logs if line["action"] == "lane_failed"]) == 1
+    assert len([line for line in logs if line["event"] == "lane_failed"]) == 1
     assert home.ends(job.id) == [("ok", None)]
     home.ledger.check_whole()
 

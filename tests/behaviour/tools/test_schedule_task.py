@@ -73,7 +73,7 @@ def test_a_message_that_is_scheduled_already_is_pointed_out(chat: Chat) -> None:
 
 
 def test_what_may_surprise_is_said(chat: Chat) -> None:
-    assert "Note: '*/45' begins anew with every hour" in chat.say(when="*/45 * * * *", message="tea")
+    assert "Note: '*/45' starts again with every hour" in chat.say(when="*/45 * * * *", message="tea")
 
 
 def test_whose_and_where_are_ignored_and_the_reply_says_so(chat: Chat, open_chat: MakeChat) -> None:

@@ -261,7 +261,7 @@ async def test_no_secret_stands_in_the_log(site: Site, capsys: pytest.CaptureFix
     give_token(site.world, OWNER, "admin", "a-code", kind="code")
     await site.nobody.post("/api/auth/sign-in", json={"code": "a-code"})
     logged = capsys.readouterr().out
-    assert "action=request" in logged
+    assert " request " in logged
     assert "/api/hooks/…" in logged
     for secret in (token, OWNER_TOKEN, "a-code", "very private"):
         assert secret not in logged

@@ -5,6 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 from starlette.requests import Request
+from starlette.responses import Response
 
 from homing.store import Store
 from homing.web.app import make_app
@@ -256,7 +257,7 @@ async def test_nobody_makes_or_takes_over_a_session_of_another_channel(site: Sit
 async def test_a_bug_is_told_without_a_trace_and_found_by_its_request_id(
     site: Site, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def broken(_: Request) -> None:
+    async def broken(_: Request) -> Response:
         raise RuntimeError("the secret of the house")
 
     site.app.router.add_route("/api/broken", broken)

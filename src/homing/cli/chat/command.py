@@ -21,7 +21,7 @@ from homing.settings import load
 def chat(
     session: Annotated[str | None, typer.Argument(metavar="SESSION", help="A key or a title; else cli:main.")] = None,
 ) -> None:
-    """Talk to your agent here. Without a running server, everything runs in this process while you do."""
+    """Chat with your agent in the terminal. Without a running server, everything runs in this process meanwhile."""
     settings = load()
     with ExitStack() as held:
         server = running_server(settings)

@@ -46,7 +46,7 @@ class Stream:
             self._left.wait(_RETRY_SECONDS)
 
     def leave(self) -> None:
-        """End the stream; whoever waits for its next event is released."""
+        """End the stream and release anyone who waits for its next event."""
         self._left.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:

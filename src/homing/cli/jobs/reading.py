@@ -13,7 +13,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning
 
 
 def status(as_json: AsJson = False) -> None:
-    """Tell whether anything fires, what there is, and when it wakes next."""
+    """Show whether the scheduler runs, what it has to do, and when it wakes next."""
     with connected(as_json) as connection:
         answer = connection.server.ask("get_status")
 
@@ -31,7 +31,7 @@ def list_jobs(
     q: Annotated[str | None, typer.Option(help="Words in its name, message or id.")] = None,
     status: Annotated[str | None, typer.Option(help="active, paused, attention or done.")] = None,
     sort: Annotated[str | None, typer.Option(help="next, name, updated or last.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The most to show.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List automations, the next to fire first."""
@@ -48,7 +48,7 @@ def list_jobs(
 
 
 def get(ids: Ids, as_json: AsJson = False) -> None:
-    """Show all of an automation."""
+    """Show an automation in full."""
     with connected(as_json) as connection:
         jobs = [find_job(connection.server, given) for given in ids]
 
@@ -64,10 +64,10 @@ def get(ids: Ids, as_json: AsJson = False) -> None:
 
 def runs(
     job_id: Id,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="The most to show.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show what became of each of its times, newest first."""
+    """Show its runs, newest first."""
     with connected(as_json) as connection:
         job = find_job(connection.server, job_id)
 
@@ -84,7 +84,7 @@ def why(
     at: Annotated[str | None, typer.Option(help="An instant, such as 2026-11-16T09:00.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell in plain words why it did, or did not, run."""
+    """Explain why it did or did not run."""
     with connected(as_json) as connection:
         job = find_job(connection.server, job_id)
         answer = connection.server.ask("why_job", job_id=job["id"], at=at)
@@ -104,7 +104,7 @@ def preview(
     after: Annotated[str | None, typer.Option(help="An instant to start from.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a schedule means, without keeping anything."""
+    """Show what a schedule means, without saving anything."""
     body: Json = {"when": when, "count": count}
     body |= {name: value for name, value in (("timezone", tz), ("after", after)) if value is not None}
     with connected(as_json) as connection:

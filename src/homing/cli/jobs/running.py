@@ -19,7 +19,7 @@ _FIRST_SECONDS, _LONGEST_SECONDS = 0.1, 1.0
 
 def run(
     ids: Ids,
-    watch: Annotated[bool, typer.Option("--watch", help="Wait for its end; exit 1 if it fails.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Wait until it ends; exit 1 if it fails.")] = False,
     force: Annotated[
         bool, typer.Option("--force", hidden=True, help="A paused one runs as well, with or without.")
     ] = False,

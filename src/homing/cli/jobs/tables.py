@@ -1,4 +1,4 @@
-"""Jobs and runs as people read them: two lines a job, so that all of it fits into 80 columns."""
+"""Jobs and runs as people read them: two lines per job, so that all of it fits into 80 columns."""
 
 from collections.abc import Sequence
 from datetime import datetime

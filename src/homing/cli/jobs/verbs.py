@@ -21,7 +21,7 @@ def remove(ids: Ids, as_json: AsJson = False) -> None:
 
 
 def enable(ids: Ids, as_json: AsJson = False) -> None:
-    """Let automations fire again."""
+    """Enable automations again."""
     _each(
         ids,
         as_json,
@@ -32,8 +32,8 @@ def enable(ids: Ids, as_json: AsJson = False) -> None:
 
 def disable(
     ids: Ids,
-    reason: Annotated[str | None, typer.Option(help="Why; it is shown with it.")] = None,
-    until: Annotated[str | None, typer.Option(help="Fire again from then on.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; shown with the automation.")] = None,
+    until: Annotated[str | None, typer.Option(help="Enable it again at this time.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Pause automations: a waiting run is withdrawn, a running one finishes."""
@@ -50,7 +50,7 @@ def skip(
     count: Annotated[int, typer.Option(min=1, max=100, help="How many times.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Leave out the next time."""
+    """Skip the next run."""
     _each(
         ids,
         as_json,
@@ -64,7 +64,7 @@ def undo(
     revision: Annotated[int | None, typer.Option(help="The revision that the change made; else the newest.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back the last change: an added one goes, a removed one comes back."""
+    """Undo the last change: an added automation is removed, a removed one comes back."""
     _each(ids, as_json, lambda connection, job: _undo(connection, job, revision), _undone, find=_maybe_removed)
 
 

@@ -44,10 +44,10 @@ def update(
     job_id: Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")],
     when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
     message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
-    revision: Annotated[int | None, typer.Option(help="Only if nobody was faster.")] = None,
+    revision: Annotated[int | None, typer.Option(help="Only if it is still at this revision.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is given of an automation; an empty value ('') goes back to the default."""
+    """Change the given fields of an automation; an empty value ('') restores the default."""
     _take_positionals(given, when_given, message_given)
     body = fields_of(given)
     if not body:

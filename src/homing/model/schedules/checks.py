@@ -113,7 +113,7 @@ def _wrapping_steps(cron: str) -> list[str]:
     for text, (unit, size), (whole, _) in zip(fields_of(cron), rhythms, (*larger, ("day", 0)), strict=False):
         step = text.removeprefix("*/")
         if text.startswith("*/") and size % int(step):
-            found.append(f"'{text}' begins anew with every {whole}; for a steady rhythm say 'every {step} {unit}s'.")
+            found.append(f"'{text}' starts again with every {whole}; for a steady rhythm say 'every {step} {unit}s'.")
     return found
 
 

@@ -139,7 +139,7 @@ def _span(e: Expression) -> str:
 
 
 def _step(values: Sequence[int], size: int) -> int | None:
-    # A step that does not divide its field, such as */45, is no steady rhythm and must not be called one.
+    # A step that does not divide its field, such as */45, is not a steady rhythm and must not be called one.
     step = size // len(values)
     return step if list(values) == list(range(0, size, step)) and size % step == 0 and step < size else None
 

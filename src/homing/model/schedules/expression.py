@@ -42,7 +42,7 @@ SECOND = timedelta(seconds=1)
 ONE_VALUE_RANGE = re.compile(r"\b(\w+)-\1/0*[1-9][0-9]*\b")
 ALL_DAYS = frozenset(range(1, 32))
 STARS = {field: list(values) for field, values in zip(Field, FIELD_RANGES, strict=True)}
-# A 29 February that must be a given weekday can be 40 years away (2100 is no leap year).
+# A 29 February that must be a given weekday can be 40 years away (2100 is not a leap year).
 SEARCH_YEARS = 50
 
 

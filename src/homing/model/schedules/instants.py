@@ -132,7 +132,7 @@ def _wild_after(expression: Rule, tz: ZoneInfo, instant: datetime) -> datetime |
         change = zones.first_change(tz, instant, found, offset)
         if change is None:
             return found
-        # The clocks change on the way: begin anew with what they show then, that minute included.
+        # The clocks change on the way: begin again with what they show then, that minute included.
         instant, offset = change, zones.offset_at(change, tz)
         slot = expression.after(_naive(change) + offset - SECOND)
     return None

@@ -134,7 +134,7 @@ def _kind(given: Mapping[str, object]) -> str | None:
     kind = _text(given["kind"], "schedule.kind").lower()
     if kind not in ("at", "every", "cron"):
         raise Invalid(
-            f"'{kind}' is no kind of schedule: use at, every or cron.", field="schedule.kind", code="out_of_range"
+            f"'{kind}' is not a kind of schedule: use at, every or cron.", field="schedule.kind", code="out_of_range"
         )
     return kind
 

@@ -105,7 +105,7 @@ def _vague(match: re.Match[str]) -> Unclear:
 def from_epoch_ms(ms: float, *, field: str) -> datetime:
     """Give the instant of an epoch time in milliseconds."""
     if not 0 <= ms < LATEST_MS:
-        raise Invalid(f"{ms} is no instant in milliseconds since 1970.", field=field, code="out_of_range")
+        raise Invalid(f"{ms} is not an instant in milliseconds since 1970.", field=field, code="out_of_range")
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
 
 

@@ -18,7 +18,7 @@ MOST = 2**53 - 1
 
 def _no_flag(value: object) -> object:
     if isinstance(value, bool):
-        raise PydanticCustomError("int_type", "true and false are no numbers")
+        raise PydanticCustomError("int_type", "true and false are not numbers")
     return value
 
 

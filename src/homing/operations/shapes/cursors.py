@@ -44,7 +44,7 @@ def encode_in(name: str, n: int) -> str:
 
 
 def decode_in(name: str, cursor: str | None) -> int | None:
-    """Read where a page of that list ended: the number of another list's row would be read as one of ours."""
+    """Read where a page of that list ended: the number of another list's row would be read as one of this list's."""
     key = decode(cursor, str, int)
     if key is None:
         return None

@@ -8,7 +8,7 @@ DeliveryState = Literal["pending", "sent", "dead"]
 
 
 class CarriedShape(Answer):
-    """A delivery in short, beside what it carries."""
+    """A short form of a delivery, shown with its message."""
 
     id: str
     address: str

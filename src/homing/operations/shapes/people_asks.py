@@ -80,7 +80,7 @@ class TokenShape(Answer):
 
 
 class NewTokenShape(Answer):
-    """The token is shown this once."""
+    """The token is shown only once."""
 
     id: str
     token: str
@@ -140,7 +140,7 @@ class WebhookShape(Answer):
 
 
 class NewWebhookShape(WebhookShape):
-    """The secret is shown this once."""
+    """The secret is shown only once."""
 
     secret: str
 
@@ -175,7 +175,7 @@ class GrantShape(Answer):
 
 
 class NewGrantShape(GrantShape):
-    """With what is still missing before anything arrives there."""
+    """Also says what is still missing before a message can arrive there."""
 
     warnings: list[str]
 
@@ -205,7 +205,7 @@ class MemoryShape(Answer):
 
 
 class Gone(Answer):
-    """What was taken away."""
+    """What was removed."""
 
     id: str
     removed: bool = True

@@ -71,7 +71,7 @@ class RunShape(Answer):
 
 
 class RunRow(RunShape):
-    """A run as lists and events give it."""
+    """A run as shown in lists and events."""
 
     error: str | None = Field(default=None, exclude=True)
     prompt: str | None = Field(default=None, exclude=True)

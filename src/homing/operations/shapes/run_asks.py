@@ -25,7 +25,7 @@ class ListRuns(PageAsk):
 
 
 class UpcomingShape(Answer):
-    """A time at which a job fires, or a day of many."""
+    """A time at which a job runs, or a day with many of them."""
 
     job_id: str
     job_name: str
@@ -35,7 +35,7 @@ class UpcomingShape(Answer):
 
 
 class UpcomingList(Answer):
-    """What is to come, soonest first; `more` when there is too much of it to tell it all."""
+    """Upcoming runs, soonest first; `more` if the list was cut off."""
 
     items: list[UpcomingShape]
     more: bool

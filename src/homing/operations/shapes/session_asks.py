@@ -19,7 +19,7 @@ class SessionRef(Ask):
 
 
 class AddSession(Ask):
-    """Make a session; without a key it gets one of its own."""
+    """Make a session; without a key it gets a new one."""
 
     key: Key | None = None
     title: Title | None = None
@@ -55,7 +55,7 @@ class DeleteSession(SessionRef):
 
 
 class BlockingJob(Answer):
-    """An automation that stands in the way of a deletion."""
+    """An automation that prevents a deletion."""
 
     id: str
     name: str
@@ -136,7 +136,7 @@ class HookShape(Answer):
 
 
 class NewHookShape(HookShape):
-    """The address is shown this once."""
+    """The URL is shown only once."""
 
     url: str
 
