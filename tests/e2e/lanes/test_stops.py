@@ -37,7 +37,7 @@ def test_a_worker_told_to_stop_ends_although_a_tool_does_not_hear_it_and_the_tur
     assert first.stop(GRACE_SECONDS + LEAVE_SECONDS + 10) == 0
     # What does not hear may still be at it: nobody takes the turn up before its claim ran out.
     assert ledger.turn().worker_id is not None
-    assert "ignored cancellation" in crew.logs()
+    assert "turn_deaf" in crew.logs()
     crew.start(claim_seconds=8)
     ledger.until_closed(1)
     assert ledger.texts() == ["do it", "I do not know whether it is done."]
