@@ -70,9 +70,13 @@ def update(
         if not body:
             raise refused("Say what to change.", hint="homing sessions update --help")
         answer = connection.server.ask("update_session", session_key=key, **body)
-        connection.screen.show(
-            answer, lambda: f"{answer['key']} sends its messages to {', '.join(answer['addresses']) or 'nobody'}."
-        )
+        connection.screen.show(answer, lambda: _updated(answer))
+
+
+def _updated(session: Json) -> str:
+    called = f'"{session["title"]}" ({session["key"]})' if session["title"] else session["key"]
+    zone = f", in {session['timezone']}" if session["timezone"] else ""
+    return f"{called}{zone} sends its messages to {', '.join(session['addresses']) or 'nobody'}."
 
 
 def send_test(

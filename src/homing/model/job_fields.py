@@ -117,7 +117,7 @@ class JobFields:
         False, flags=("--may-schedule/--may-not-schedule",), panel=HOW, help="Its turns may add automations."
     )
     description: str | None = settable(None, most=MAX_LONG, foreign=True, panel=_REST, help="A note for yourself.")
-    enabled: bool = settable(True, flags=("--enabled/--disabled",), panel=_REST, help="Begin paused.")
+    enabled: bool = settable(True, flags=("--enabled/--disabled",), panel=_REST, help="Active or paused.")
     dedupe_key: str | None = settable(
         None, least=1, foreign=True, panel=_REST, help="A second add with this key changes the first."
     )

@@ -102,7 +102,8 @@ def test_a_mail_address_is_granted_given_to_a_session_and_taken_back(homing: Hom
         "Note: Mail is not set up on this server: set HOMING_SMTP_URL." in homing("grants", "add", grant["address"]).out
     )
     assert [one["id"] for one in homing("grants", "list", "--json").objects] == [grant["id"]]
-    homing("sessions", "update", "main", "--address", grant["address"], "--title", "Mail")
+    updated = homing("sessions", "update", "main", "--address", grant["address"], "--title", "Mail")
+    assert updated.out.startswith('"Mail" (cli:main)')
     assert homing("sessions", "get", "Mail", "--json").object["addresses"] == ["cli:main", grant["address"]]
     assert homing("sessions", "update", "main").code == 2
     assert homing("sessions", "update", "main", "--no-address", "cli:main", "--json").object["addresses"] == [
