@@ -1,6 +1,6 @@
 """`hooks`, `webhooks`, `memories`, `deliveries` and `grants`: their commands, and the columns of their tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -303,5 +303,6 @@ def _table(kind: Resource, more: Mapping[str, str], found: Sequence[Json]) -> An
     return widgets.Listing(headings=headings, rows=rows, gives=kind.gives, fold=kind.fold)
 
 
-def _meant(kind: Resource, known: list[Json], ids: Iterable[str]) -> Iterator[Json]:
-    return (find_one(known, given, kind.noun, kind.prefix) for given in ids)
+def _meant(kind: Resource, known: list[Json], ids: Iterable[str]) -> list[Json]:
+    """Find all of them before anything is done to the first."""
+    return [find_one(known, given, kind.noun, kind.prefix) for given in ids]

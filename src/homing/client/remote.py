@@ -30,9 +30,12 @@ class Client(BaseClient):
             url, token = settings.url or announced_url(settings), token or known_token(settings)
         if url is None:
             raise unreachable("No server of this home is running.", hint="Start it: `homing up`.")
+        _check(url)
         self.url = url
         self.headers = {"User-Agent": user_agent} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._connection: http.client.HTTPConnection | None = None
+        self._has_answered = False
+        """Whether the kept connection gave an answer: then it may have been closed since, which is not a failure."""
 
     def _answer(self, operation: Operation, fields: Mapping[str, Any]) -> Any:
         path, body = operation.spelled(fields)
@@ -46,23 +49,30 @@ class Client(BaseClient):
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self._connection, self._has_answered = None, False
 
     def exchange(self, method: str, path: str, body: Json | None, headers: Mapping[str, str]) -> tuple[int, Any]:
         """Send one request as it is; give the answer's status and its JSON, None for what is not JSON."""
         content = None if body is None else json.dumps(body).encode()
         sent = {"Accept": "application/json", "Content-Type": "application/json"} | self.headers | dict(headers)
-        again = self._connection is not None or method == "GET" or _KEY in headers
+        again = self._has_answered or method == "GET" or _KEY in headers
         for last in (False, True) if again else (True,):
             connection = self.connect()
             try:
                 connection.request(method, urlsplit(self.url).path.rstrip("/") + path, body=content, headers=sent)
                 response = connection.getresponse()
-                return response.status, parsed(response.read())
+                status, answer = response.status, parsed(response.read())
+            except TimeoutError:
+                # A slow server may still do what was asked: asking again could do it twice.
+                self.close()
+                raise unreachable(f"{self.url} did not answer within {ANSWER_SECONDS:.0f} seconds.") from None
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if last:
                     raise unreachable(f"{self.url} broke off: {_reason(error)}.") from None
+            else:
+                self._has_answered = True
+                return status, answer
         raise AssertionError
 
     def connect(self) -> http.client.HTTPConnection:
@@ -78,6 +88,16 @@ class Client(BaseClient):
                 connection.sock.settimeout(ANSWER_SECONDS)
             self._connection = connection
         return self._connection
+
+
+def _check(url: str) -> None:
+    try:
+        at = urlsplit(url)
+        whole = at.scheme in ("http", "https") and bool(at.hostname) and at.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise unreachable(f"{url} is not the address of a server.", hint="Write it as http://127.0.0.1:4664.")
 
 
 def connection_to(url: str, seconds: float) -> http.client.HTTPConnection:

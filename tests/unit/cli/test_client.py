@@ -1,6 +1,8 @@
 """The Python client: the same operations by name, over HTTP and in this process; its how-to works as written."""
 
 import re
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,39 @@ def test_without_a_server_a_client_says_what_to_do(home: Path) -> None:
     with pytest.raises(Problem) as problem:
         Client()
     assert (problem.value.code, problem.value.hint) == ("unreachable", "Start it: `homing up`.")
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:4664", "127.0.0.1:4664", "http://", "http://127.0.0.1:abc", "ftp://127.0.0.1"]
+)
+def test_an_address_that_is_not_a_servers_is_refused_before_a_token_is_sent(url: str) -> None:
+    with pytest.raises(Problem, match="is not the address of a server"):
+        Client(url, "a-token")
+
+
+@pytest.mark.parametrize("ending", ["silence", "close"])
+def test_a_change_that_was_not_answered_is_not_sent_again(ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homing.client.remote.ANSWER_SECONDS", 0.2)
+    seen: list[bytes] = []
+
+    def serve(listener: socket.socket) -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                seen.append(peer.recv(65536))
+                if ending == "silence":
+                    peer.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,), daemon=True)
+        server.start()
+        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        client.connect()
+        with pytest.raises(Problem):
+            client.ask("update_job", job_id="job_a", name="x")
+        assert len([one for one in seen if one.startswith(b"PATCH")]) == 1
+        listener.shutdown(socket.SHUT_RDWR)
+        server.join(5)
