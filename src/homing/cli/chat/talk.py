@@ -88,12 +88,13 @@ class Talk:
     def _send(self, given: str) -> None:
         self._answered.clear()
         try:
-            sent = self._server.ask("send_message", session_key=self._key, text=given)
+            # The stream may bring the message before its id is known here: it waits until it can be recognised as mine.
+            with self._lock:
+                sent = self._server.ask("send_message", session_key=self._key, text=given)
+                self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
         except Problem as problem:
             self._paper.say(Text(spoken(problem), style="red"))
             return
-        with self._lock:
-            self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
         with silent_keys():
             self._paper.begin("waiting its turn" if sent["will"] == "queue" else "thinking")
             self._wait()
