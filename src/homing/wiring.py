@@ -200,7 +200,7 @@ async def report_sandbox(settings: Settings) -> None:
     except NoSandbox as refused:
         log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
     else:
-        log.info("sandbox_ready", bubblewrap=found.version_text, whole=found.whole)
+        log.info("sandbox_ready", bubblewrap=found.version_text, all_flags=found.has_all_flags)
 
 
 class Machine(Protocol):

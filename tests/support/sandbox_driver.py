@@ -188,7 +188,7 @@ def main() -> None:
 
     async def trial(asked: Json) -> Json:
         found = await try_sandbox(**({"searched": asked["searched"]} if "searched" in asked else {}))
-        return {"version": list(found.version), "whole": found.whole}
+        return {"version": list(found.version), "has_all_flags": found.has_all_flags}
 
     async def words(asked: Json) -> Json:
         return {"words": found.wrap(["true"], workspace=scene.workspace, reads=[scene.folder], filter_fd=3, info_fd=4)}

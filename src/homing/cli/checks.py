@@ -80,7 +80,7 @@ def look_at_sandbox(settings: Settings) -> Finding:
         said = f"programs cannot run here ({refused.error})" if refused.error else "programs cannot run here"
         return noted("Sandbox", said, refused.detail)
     said = f"bubblewrap {found.version_text} works"
-    if not found.whole:
+    if not found.has_all_flags:
         return noted("Sandbox", f"{said}, but cannot limit /tmp and /dev/shm", "Install bubblewrap 0.8 or newer.")
     return ok("Sandbox", said) if found.python else noted("Sandbox", f"{said}, without network", NO_PYTHON)
 

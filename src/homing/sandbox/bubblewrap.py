@@ -17,8 +17,9 @@ SEARCHED = "/usr/bin:/bin:/usr/local/bin"
 # As root each workspace has a uid of its own from here: beyond what systems give to people, services and containers.
 UIDS = range(1_900_000_000, 1_900_100_000)
 _NOBODY = "65534"
+_ANSWER_SECONDS = 10.0
 # The first version that can forbid further user namespaces and limit a tmpfs.
-_WHOLE = (0, 8)
+_ALL_FLAGS = (0, 8)
 # Seen read-only at their own paths, as far as they exist. /etc is not: it holds secrets and names.
 _SYSTEM = [
     Path("/usr"),
@@ -61,9 +62,9 @@ class Bubblewrap:
         return ".".join(map(str, self.version))
 
     @property
-    def whole(self) -> bool:
+    def has_all_flags(self) -> bool:
         """Say whether it has every flag that we use."""
-        return self.version >= _WHOLE
+        return self.version >= _ALL_FLAGS
 
     def wrap(
         self,
@@ -84,10 +85,10 @@ class Bubblewrap:
         wrapped += ["--hostname", "sandbox"]
         if not root:
             wrapped += ["--unshare-user", "--uid", uid, "--gid", uid]
-            wrapped += ["--disable-userns"] if self.whole else []
+            wrapped += ["--disable-userns"] if self.has_all_flags else []
         wrapped += ["--proc", "/proc", "--dev", "/dev"]
         for place, size in _TEMPORARY.items():
-            wrapped += ["--size", str(size)] if self.whole else []
+            wrapped += ["--size", str(size)] if self.has_all_flags else []
             wrapped += ["--perms", "1777", "--tmpfs", place]
         for path in (*filter(Path.exists, _SYSTEM), *reads):
             as_link = path in _SYSTEM and path.is_symlink()
@@ -117,9 +118,17 @@ def find_bubblewrap(searched: str = SEARCHED) -> Bubblewrap:
         raise NoSandbox(NO_BUBBLEWRAP)
     if prlimit is None or setpriv is None:
         raise NoSandbox(NO_UTIL_LINUX)
-    said = subprocess.run([bwrap, "--version"], capture_output=True, text=True, check=False, env={}).stdout  # noqa: S603
-    version = tuple(int(part) for part in re.findall(r"\d+", said))
+    version = tuple(int(part) for part in re.findall(r"\d+", _version_line(bwrap)))
     return Bubblewrap(bwrap=bwrap, prlimit=prlimit, setpriv=setpriv, python=python, version=version)
+
+
+def _version_line(bwrap: str) -> str:
+    try:
+        return subprocess.run(  # noqa: S603
+            [bwrap, "--version"], capture_output=True, text=True, check=False, env={}, timeout=_ANSWER_SECONDS
+        ).stdout
+    except subprocess.TimeoutExpired:
+        raise NoSandbox(f"{bwrap} --version does not answer: install bubblewrap again.") from None
 
 
 def forwarding(python: str | None, argv: Sequence[str]) -> list[str]:

@@ -19,12 +19,17 @@ _CONTAINER = (
     "This container forbids bubblewrap to make a sandbox: start it with --security-opt seccomp=unconfined"
     " --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run Homing outside it."
 )
+_LOW_LIMIT = (
+    "This process has a lower hard limit than the one that programs get (ulimit -H -a shows them): raise it where"
+    " Homing is started, for example LimitNOFILE= or LimitNPROC= of its systemd unit."
+)
 # What bubblewrap says, and what it means.
 _KNOWN = {
     "setting up uid map: Permission denied": _UBUNTU,
     "Failed RTM_NEWADDR": _UBUNTU,
     "Can't mount proc": _CONTAINER,
     "Creating new namespace failed": _CONTAINER,
+    "resource limit: Operation not permitted": _LOW_LIMIT,
 }
 _MOST_OF_ERROR = 500
 

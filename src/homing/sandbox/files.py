@@ -62,9 +62,9 @@ class Workspace:
         data = text.encode()
         if len(data) > MAX_FILE:
             raise TooLarge(f"A file has at most {MAX_FILE >> 20} MB; write it in parts, or let a program make it.")
-        if self.used_bytes() + len(data) > MAX_WORKSPACE:
-            raise TooLarge(f"The workspace is full ({MAX_WORKSPACE >> 20} MB). Delete what is not needed.")
         *folders, name = _parts(path)
+        if self.used_bytes() + len(data) - self._replaced_bytes(path, folders, name) > MAX_WORKSPACE:
+            raise TooLarge(f"The workspace is full ({MAX_WORKSPACE >> 20} MB). Delete what is not needed.")
         with self._opened(path, folders, make=True) as parent:
             self._replace(parent, name, path, data)
 
@@ -95,6 +95,13 @@ class Workspace:
         with self._opened("", []) as top:
             return _used(top, _MAX_DEPTH)
 
+    def _replaced_bytes(self, path: str, folders: list[str], name: str) -> int:
+        try:
+            with self._opened(path, folders) as parent, _reported(path):
+                return os.stat(name, dir_fd=parent, follow_symlinks=False).st_blocks * 512
+        except NotFound:
+            return 0
+
     def _text(self, path: str) -> str:
         *folders, name = _parts(path)
         with self._opened(path, folders) as parent, _reported(path):
@@ -119,7 +126,10 @@ class Workspace:
     @contextmanager
     def _opened(self, path: str, folders: list[str], *, make: bool = False) -> Generator[int]:
         """Open a folder below the workspace, one part at a time."""
-        fd = os.open(self.folder, _FOLDER)
+        try:
+            fd = os.open(self.folder, _FOLDER)
+        except OSError as error:
+            raise _invalid(f"The workspace cannot be used: {error.strerror}.") from error
         try:
             with _reported(path):
                 owner = os.fstat(fd).st_uid
@@ -129,7 +139,7 @@ class Workspace:
                     os.close(fd)
                     fd = inner
                     if made:
-                        _give(fd, owner)
+                        _chown(fd, owner)
             yield fd
         finally:
             os.close(fd)
@@ -144,7 +154,7 @@ class Workspace:
             try:
                 with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
                     file.write(data)
-                    _give(fd, self.folder.stat().st_uid)
+                    _chown(fd, self.folder.stat().st_uid)
                     if mode is not None:
                         os.fchmod(fd, mode & 0o777)
                 os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -211,7 +221,7 @@ def _made(folder: int, name: str) -> bool:
     return True
 
 
-def _give(fd: int, uid: int) -> None:
+def _chown(fd: int, uid: int) -> None:
     """As root, let what we made belong to who runs inside."""
     if os.geteuid() == 0:
         os.fchown(fd, uid, uid)

@@ -27,7 +27,16 @@ HEAD_SECONDS = 10.0
 CONNECT_SECONDS = 20.0
 _CHUNK = 65536
 # Between the program and the proxy, not for the host.
-_HOP = ("connection", "host", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade")
+_HOP_BY_HOP_HEADERS = (
+    "connection",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "upgrade",
+)
 
 LookUp = Callable[..., list[Any]]
 
@@ -92,7 +101,7 @@ class _Proxy:
                 head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
                 writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
                 await writer.drain()
-        except ConnectionError:
+        except OSError:
             pass
         finally:
             writer.close()
@@ -150,7 +159,7 @@ class _Proxy:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._carry(reader, to_host))
                 both.create_task(self._carry(from_host, writer))
-        except* (ConnectionError, TimeoutError):
+        except* OSError:
             pass
         finally:
             to_host.close()
@@ -179,7 +188,7 @@ def _read_head(head: bytes) -> tuple[str, int, bytes]:
     if url.scheme != "http" or not url.hostname:
         raise ValueError(target)
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    kept = [line for line in lines if line.partition(":")[0].strip().lower() not in _HOP]
+    kept = [line for line in lines if line.partition(":")[0].strip().lower() not in _HOP_BY_HOP_HEADERS]
     named = url.netloc.rpartition("@")[2]
     sent = [f"{method} {path} {version}", f"Host: {named}", *kept, "Connection: close", "", ""]
     return url.hostname, url.port or 80, "\r\n".join(sent).encode("latin-1")

@@ -57,7 +57,7 @@ async def run(
     """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
     if not argv or not all(map(_can_be_given, argv)):
         raise _invalid("A command is at least one word, each without NUL and in valid Unicode.")
-    program = _Program(_go(env or {}) + stdin)
+    program = _Program(_start_line(env or {}) + stdin)
     # A task of its own: a cancelled start would leave a process behind that nobody knows.
     over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
     timer = asyncio.get_running_loop().call_later(seconds, program.stop, "timeout")
@@ -190,7 +190,7 @@ async def _start(command: Sequence[str], *fds: int) -> Process:
         raise NoSandbox(f"The sandbox cannot be started here: {error}.") from error
 
 
-def _go(env: Mapping[str, str]) -> bytes:
+def _start_line(env: Mapping[str, str]) -> bytes:
     """Make the line that begins the program and sets what is added to its environment."""
     for name, value in env.items():
         if not _NAME.fullmatch(name) or "\n" in value or not _can_be_given(value):

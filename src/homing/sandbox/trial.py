@@ -3,6 +3,7 @@
 There is no fallback: the `Bubblewrap` that this gives has been tried, and without one nothing runs.
 """
 
+import asyncio
 import tempfile
 from pathlib import Path
 
@@ -27,7 +28,7 @@ echo done
 async def try_sandbox(searched: str = SEARCHED) -> Bubblewrap:
     """Give a sandbox that works on this machine, or refuse with the sentence that helps."""
     try:
-        bubblewrap = find_bubblewrap(searched)
+        bubblewrap = await asyncio.to_thread(find_bubblewrap, searched)
         await _try(bubblewrap)
     except OSError as error:
         raise NoSandbox(f"The sandbox cannot be tried here: {error}.") from error

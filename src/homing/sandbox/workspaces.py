@@ -21,12 +21,12 @@ def make_workspace(folder: Path) -> None:
         if os.geteuid() == 0 and folder.stat().st_uid not in UIDS:
             if any(folder.iterdir()):
                 raise NoSandbox(f"The folder {folder} was not made as a workspace, and it is not empty.")
-            _give(folder, taken={entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(lock)})
+            _assign_uid(folder, taken={entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(lock)})
     finally:
         os.close(lock)
 
 
-def _give(folder: Path, taken: set[int]) -> None:
+def _assign_uid(folder: Path, taken: set[int]) -> None:
     # At random: another home on this machine draws from the same range.
     uid = random.choice([uid for uid in UIDS if uid not in taken])
     try:

@@ -133,6 +133,26 @@ def test_a_full_workspace_and_a_huge_text_are_refused_and_leave_nothing(
     assert [entry.name for entry in workspace.list_files()] == ["large"]
 
 
+def test_a_file_that_is_replaced_does_not_count_twice_in_a_full_workspace(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_WORKSPACE", 1 << 20)
+    workspace.write_file("a/large", "x" * 900_000)
+    workspace.write_file("a/large", "y" * 900_000)
+
+    assert workspace.read_file("a/large") == "y" * 900_000
+    with pytest.raises(TooLarge, match="The workspace is full"):
+        workspace.write_file("a/b/other", "x" * 900_000)
+    assert [entry.name for entry in workspace.list_files("a")] == ["large"]
+
+
+def test_a_workspace_whose_folder_is_missing_has_its_sentence(workspace: Workspace) -> None:
+    workspace.folder.rmdir()
+
+    for do in (lambda: workspace.read_file("a"), lambda: workspace.write_file("a", "x"), workspace.list_files):
+        assert refused(do) == "The workspace cannot be used: No such file or directory."
+
+
 def test_a_folder_with_too_many_entries_is_not_listed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LISTED", 2)
     for name in "abc":

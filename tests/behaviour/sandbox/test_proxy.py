@@ -1,6 +1,8 @@
 """The only way out of the sandbox: hosts on a list, each address judged, and no more than the run's measure."""
 
 import asyncio
+import errno
+import gc
 import os
 import socketserver
 import tempfile
@@ -206,6 +208,26 @@ async def test_a_host_that_does_not_answer_is_a_502(port: int) -> None:
     await closed.wait_closed()
     async with proxied(f"127.0.0.1:{gone}") as client:
         assert (await client.ask(f"GET http://127.0.0.1:{gone}/")).startswith("HTTP/1.1 502")
+
+
+async def test_a_host_that_becomes_unreachable_in_mid_answer_only_ends_its_connection(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, unhandled = asyncio.open_connection, list[Any]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
+
+    async def breaking(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await connect(host, port)
+        reader.set_exception(OSError(errno.EHOSTUNREACH, "No route to host"))
+        return reader, writer
+
+    monkeypatch.setattr(asyncio, "open_connection", breaking)
+    async with proxied(f"127.0.0.1:{port}") as client:
+        assert await client.ask(f"GET http://127.0.0.1:{port}/wait") == ""
+        assert "403" in await client.ask("GET http://somewhere.else/")
+    gc.collect()
+
+    assert unhandled == []
 
 
 async def test_the_connection_beyond_the_limit_is_refused_until_another_ends(port: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from homing.sandbox import bubblewrap
 from homing.sandbox.bubblewrap import SEARCHED, find_bubblewrap, forwarding
 from homing.sandbox.errors import NoSandbox
 from homing.sandbox.seccomp import make_filter
@@ -53,11 +54,11 @@ def put_bwrap(driver: Driver) -> Iterator[PutBwrap]:
 
 
 def test_a_machine_with_bubblewrap_gives_a_sandbox_that_was_tried(driver: Driver) -> None:
-    assert driver.ask("trial")["whole"] is True
+    assert driver.ask("trial")["has_all_flags"] is True
 
 
 def test_an_older_bubblewrap_is_used_without_the_flags_it_lacks(driver: Driver, put_bwrap: PutBwrap) -> None:
-    assert driver.ask("trial", searched=put_bwrap(OLD)) == {"version": [0, 6, 1], "whole": False}
+    assert driver.ask("trial", searched=put_bwrap(OLD)) == {"version": [0, 6, 1], "has_all_flags": False}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,7 @@ def test_an_older_bubblewrap_is_used_without_the_flags_it_lacks(driver: Driver, 
         ("loopback: Failed RTM_NEWADDR: Operation not permitted", "profile bwrap-userns-restrict"),
         ("Can't mount proc on /newroot/proc: Operation not permitted", "--security-opt systempaths=unconfined"),
         ("Creating new namespace failed: Operation not permitted", "--security-opt seccomp=unconfined"),
+        ("prlimit: failed to set the NPROC resource limit: Operation not permitted", "ulimit -H"),
         ("something else", "Bubblewrap cannot make a sandbox here: bwrap: something else"),
     ],
 )
@@ -92,6 +94,15 @@ def test_a_bubblewrap_that_this_machine_cannot_execute_is_refused(driver: Driver
     Path(searched.partition(":")[0], "bwrap").write_bytes(b"\x7fELF of another machine")
 
     assert "Exec format error" in driver.ask("trial", searched=searched)["refused"]
+
+
+def test_a_bubblewrap_that_never_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "_ANSWER_SECONDS", 0.1)
+    (tmp_path / "bwrap").write_text("#!/bin/sh\nexec /bin/sleep 60")
+    (tmp_path / "bwrap").chmod(0o755)
+
+    with pytest.raises(NoSandbox, match="does not answer"):
+        find_bubblewrap(f"{tmp_path}:{SEARCHED}")
 
 
 def test_a_machine_without_bubblewrap_is_told_what_to_install(tmp_path: Path) -> None:
