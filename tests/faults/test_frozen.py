@@ -59,7 +59,7 @@ def test_a_worker_frozen_in_the_middle_of_closing_does_not_hold_the_others_up(
     ledger.say("and you?", "web:other")
     crew.ring()
     ledger.until_closed(1, "web:other")
-    ledger.until_closed(1, seconds=30)
+    ledger.until_closed(1)
     assert ledger.turn().fence > 1
     frozen.thaw()
     ledger.say("still there?")

@@ -49,7 +49,7 @@ def check_done_once(ledger: Ledger, job_id: str) -> None:
         run = only_run(ledger, job_id)
         return run is not None and run.state not in ("queued", "running")
 
-    ledger.until(is_over, "the run has ended", seconds=40)
+    ledger.until(is_over, "the run has ended")
     run = only_run(ledger, job_id)
     assert run is not None
     assert (run.state, run.reason, run.trigger) == ("ok", None, "timer")
@@ -88,7 +88,7 @@ def test_a_worker_killed_at_a_commit_leaves_one_run_one_opening_and_one_closing(
 ) -> None:
     stub.otherwise(DONE)
     job_id = add_due(ledger)
-    crew.start(trip=PLACES[place], claim_seconds=CLAIM_SECONDS, wait=False).wait_ended(60)
+    crew.start(trip=PLACES[place], claim_seconds=CLAIM_SECONDS, wait=False).wait_ended()
     end_claims(ledger)
     crew.start(claim_seconds=CLAIM_SECONDS)
     check_done_once(ledger, job_id)
@@ -102,7 +102,7 @@ def test_a_worker_killed_in_mid_turn_leaves_one_run_one_opening_and_one_closing(
     stub.otherwise(DONE)
     job_id = add_due(ledger)
     worker = crew.start(claim_seconds=CLAIM_SECONDS)
-    stub.wait_for_requests(1, timeout=30)
+    stub.wait_for_requests(1)
     worker.kill()
     end_claims(ledger)
     crew.start(claim_seconds=CLAIM_SECONDS)
@@ -118,7 +118,7 @@ def test_a_worker_killed_around_a_reminders_commit_shows_it_once(
 ) -> None:
     job_id = add_due(ledger, payload_kind="reminder")
     trip = Trip(statement="insert into outbound", place=place)  # type: ignore[arg-type]
-    crew.start(trip=trip, wait=False).wait_ended(60)
+    crew.start(trip=trip, wait=False).wait_ended()
     crew.start()
     ledger.until(lambda: only_run(ledger, job_id), "it was reminded")
     run = only_run(ledger, job_id)
@@ -137,12 +137,12 @@ def test_a_worker_killed_around_an_isolated_runs_close_reports_once(
     stub.when("worked apart and reports", "So there are apples.")
     job_id = add_due(ledger, isolated=True)
     trip = Trip(statement="insert into outbound", place=place)  # type: ignore[arg-type]
-    crew.start(trip=trip, claim_seconds=CLAIM_SECONDS, wait=False).wait_ended(60)
+    crew.start(trip=trip, claim_seconds=CLAIM_SECONDS, wait=False).wait_ended()
     run = only_run(ledger, job_id)
     assert run is not None
     end_claims(ledger, f"cron:{run.id}")
     crew.start(claim_seconds=CLAIM_SECONDS)
-    ledger.until_closed(1, seconds=40)
+    ledger.until_closed(1)
     assert [(m.role, m.kind, m.text) for m in ledger.messages()] == [
         ("user", "report", DONE),
         ("assistant", "report", "So there are apples."),

@@ -15,7 +15,7 @@ from homing.model.clock import SystemClock
 from homing.store import Store
 from homing.testing import StubModelServer
 from support import deeds
-from support.ledger import Ledger
+from support.ledger import PATIENCE, Ledger
 from support.nursery import Nursery, Worker
 from support.orders import Order
 from support.tripwires import Trip
@@ -81,7 +81,7 @@ class Crew:
         """Name the test tools' calls that were begun, in order."""
         return deeds.lines(self.folder)
 
-    def until_begun(self, deed: str, seconds: float = 20.0) -> None:
+    def until_begun(self, deed: str, seconds: float = PATIENCE) -> None:
         """Wait until a test tool's call has begun."""
         until = time.monotonic() + seconds
         while deed not in self.deeds():

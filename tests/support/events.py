@@ -27,7 +27,7 @@ class Listener:
         self.retry: int | None = None
         self.comments = 0
 
-    async def next(self, *nouns: str, seconds: float = 20.0) -> Event:
+    async def next(self, *nouns: str, seconds: float = 60.0) -> Event:
         """Wait for the next event, or the next of some nouns."""
         async with asyncio.timeout(seconds):
             while True:
@@ -38,7 +38,7 @@ class Listener:
     async def some(self, count: int, *nouns: str) -> list[Event]:
         return [await self.next(*nouns) for _ in range(count)]
 
-    async def rest(self, *, seconds: float = 20.0) -> list[Event]:
+    async def rest(self, *, seconds: float = 60.0) -> list[Event]:
         """Read until the stream ends."""
         events: list[Event] = []
         async with asyncio.timeout(seconds):

@@ -24,6 +24,8 @@ from homing.store.lanes import lane_of
 T = TypeVar("T")
 
 CHAT = "web:chat"
+# A wait ends when the rows say so: this only ends a test whose wait is in vain, on a busy machine too.
+PATIENCE = 60.0
 
 
 class Ledger:
@@ -181,7 +183,7 @@ class Ledger:
         """Write into a turn's row what only time could have written."""
         self.write(lambda tx: tx.run(sa.update(t.turn).where(t.turn.c.id == turn_id).values(values)))
 
-    def until(self, true: Callable[[], Any], what: str, *, seconds: float = 20.0) -> None:
+    def until(self, true: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> None:
         """Wait until the rows say so."""
         until = time.monotonic() + seconds
         while not true():
@@ -189,7 +191,7 @@ class Ledger:
                 raise TimeoutError(f"Waited {seconds:g} s until {what}; turns: {self._story()}")
             time.sleep(0.01)
 
-    def until_closed(self, count: int, key: str | None = CHAT, *, seconds: float = 20.0) -> list[Turn]:
+    def until_closed(self, count: int, key: str | None = CHAT, *, seconds: float = PATIENCE) -> list[Turn]:
         """Wait until so many turns have closed and none is open."""
 
         def closed() -> bool:

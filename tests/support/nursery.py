@@ -45,16 +45,16 @@ class Worker:
     def thaw(self) -> None:
         self.send(signal.SIGCONT)
 
-    def stop(self, seconds: float = 20.0) -> int:
+    def stop(self, seconds: float = 60.0) -> int:
         """Ask it to stop; return its exit status."""
         self.send(signal.SIGTERM)
         return self.wait_ended(seconds)
 
-    def wait_ended(self, seconds: float = 20.0) -> int:
+    def wait_ended(self, seconds: float = 60.0) -> int:
         """Wait until it has ended, by whomever; return the status, negative for a signal."""
         return self._nursery.wait_ended(self.pid, seconds)
 
-    def wait_frozen(self, seconds: float = 20.0) -> None:
+    def wait_frozen(self, seconds: float = 60.0) -> None:
         """Wait until it stands still."""
         until = time.monotonic() + seconds
         while Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
@@ -92,7 +92,7 @@ class Nursery:
         self._wait(lambda: len(self._started) > before, 60, "the nursery starts a worker")
         pid = self._started[before]
         if wait:
-            self._wait(lambda: pid in self._ready or pid in self._ended, 30, f"worker {pid} is ready")
+            self._wait(lambda: pid in self._ready or pid in self._ended, 60, f"worker {pid} is ready")
         return Worker(self, pid)
 
     def has_ended(self, pid: int) -> bool:

@@ -26,7 +26,7 @@ from homing.store import Store
 from homing.store.lanes import lane_of
 from homing.testing import ScriptedModel, scripted_model
 from homing.tools.toolbox import toolbox
-from support.ledger import CHAT, Ledger
+from support.ledger import CHAT, PATIENCE, Ledger
 
 MODEL = "scripted"
 
@@ -116,7 +116,7 @@ class Room:
         now = self.ledger.write(lambda tx: tx.now())
         self.ledger.change_turn(turn.id, deadline_at=now - timedelta(milliseconds=1))
 
-    async def until(self, true: Callable[[], Any], what: str, *, seconds: float = 20.0) -> None:
+    async def until(self, true: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> None:
         """Wait until the rows say so, and let the engine work meanwhile."""
         try:
             async with asyncio.timeout(seconds):
@@ -125,14 +125,14 @@ class Room:
         except TimeoutError:
             raise TimeoutError(f"Waited {seconds:g} s until {what}.") from None
 
-    async def until_closed(self, count: int, key: str | None = CHAT, *, seconds: float = 20.0) -> None:
+    async def until_closed(self, count: int, key: str | None = CHAT, *, seconds: float = PATIENCE) -> None:
         def closed() -> bool:
             turns = self.ledger.turns(key)
             return len(turns) >= count and all(turn.state == "closed" for turn in turns)
 
         await self.until(closed, f"{count} turns of {key} have closed", seconds=seconds)
 
-    async def called(self, count: int, *, seconds: float = 20.0) -> None:
+    async def called(self, count: int, *, seconds: float = PATIENCE) -> None:
         """Wait until the model was called so often."""
         async with asyncio.timeout(seconds):
             await self.model.wait_for_calls(count)

@@ -84,12 +84,12 @@ class StubModelServer:
         """The model calls so far, first one first."""
         return self._log.snapshot()
 
-    def wait_for_requests(self, count: int, *, timeout: float = 10.0) -> list[LoggedRequest]:
+    def wait_for_requests(self, count: int, *, timeout: float = 30.0) -> list[LoggedRequest]:
         """Wait until that many model calls have come in, answered or not."""
         return self._log.wait_for_count(count, timeout=timeout)
 
     def wait_for(
-        self, enough: Callable[[list[LoggedRequest]], bool], *, timeout: float = 10.0, what: str = "the requests"
+        self, enough: Callable[[list[LoggedRequest]], bool], *, timeout: float = 30.0, what: str = "the requests"
     ) -> list[LoggedRequest]:
         """Wait until the model calls so far are enough for you."""
         return self._log.wait_for(enough, timeout=timeout, what=what)

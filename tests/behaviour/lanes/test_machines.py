@@ -10,10 +10,18 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from homing.engine.scheduler import Scheduler
+from homing.model.clock import SystemClock
 from homing.settings import load
 from homing.wiring import Homing, make_channels, make_engine, prepare, running, wire
 from support.ledger import CHAT, Ledger
 from support.rooms import Room
+
+
+class Unhurried(SystemClock):
+    """A clock whose cut-offs never come: however slowly a machine renews, its own watch takes no turn from it."""
+
+    def monotonic(self) -> float:
+        return 0.0
 
 
 class Stumbling(Scheduler):
@@ -65,7 +73,8 @@ async def test_a_renewal_that_breaks_loses_no_turn(room: Room) -> None:
             broken.append(statement)
             raise ZeroDivisionError("a bug")
 
-    room = Room(room.store, claim_seconds=9)
+    room = Room(room.store, claim_seconds=3)
+    room.clock = Unhurried()
     room.model.reply("slowly", hold="answer")
     event.listen(room.store.engine, "before_cursor_execute", stumble)
     room.ledger.say("hello")

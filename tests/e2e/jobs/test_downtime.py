@@ -47,7 +47,7 @@ def test_after_three_days_down_everything_is_on_record_once_and_nothing_fires_tw
     long_ago = add_once(ledger, "long-ago", days=2)
     # Ready means ready: the model has not given one answer yet.
     crew.start(claim_seconds=60)
-    stub.wait_for_requests(3, timeout=30)
+    stub.wait_for_requests(3)
     assert [request.outcome for request in stub.requests] == [None] * 3
     stub.release("answers")
     for job_id in (minutely, daily, lately):

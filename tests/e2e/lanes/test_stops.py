@@ -30,15 +30,17 @@ def test_a_worker_told_to_stop_ends_although_a_tool_does_not_hear_it_and_the_tur
     crew: Crew, ledger: Ledger, stub: StubModelServer
 ) -> None:
     stub.when("do it", tool_call("deaf", arguments("it"), call_id="call_1"), "I do not know whether it is done.")
-    first = crew.start(claim_seconds=8)
+    first = crew.start(claim_seconds=600)
     ledger.say("do it")
     crew.ring()
     crew.until_begun("deaf it")
     assert first.stop(GRACE_SECONDS + LEAVE_SECONDS + 10) == 0
     # What does not hear may still be at it: nobody takes the turn up before its claim ran out.
-    assert ledger.turn().worker_id is not None
+    turn = ledger.turn()
+    assert turn.worker_id is not None
     assert "turn_deaf" in crew.logs()
-    crew.start(claim_seconds=8)
+    ledger.change_turn(turn.id, claimed_until=turn.opened_at)
+    crew.start(claim_seconds=600)
     ledger.until_closed(1)
     assert ledger.texts() == ["do it", "I do not know whether it is done."]
     assert UNKNOWN_OUTCOME in stub.requests[-1].text

@@ -19,7 +19,7 @@ def test_the_first_reminder_counts_down_and_arrives_by_itself(fresh_house: House
     expect(page.get_by_label("Message", exact=True)).to_be_focused()
     assert "code=" not in page.url
 
-    page.keyboard.type("remind me in 6 seconds to stretch")
+    page.keyboard.type("remind me in 10 seconds to stretch")
     page.keyboard.press("Enter")
     log = page.get_by_role("log")
     card = log.locator("[data-card]")

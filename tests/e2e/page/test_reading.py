@@ -102,7 +102,7 @@ def test_a_reminder_notifies_once_allowed_and_only_while_nobody_looks(
     page.add_init_script(NOTES)
     page.reload()
 
-    say(page, "remind me in 4 seconds to stretch")
+    say(page, "remind me in 8 seconds to stretch")
     page.get_by_role("button", name="Notify me").click()
     expect(page.get_by_role("status", name="News")).to_contain_text("You will be told")
     log = page.get_by_role("log")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from e2e.page.conftest import OpenWindow
-from e2e.page.house import House, wait_until
+from e2e.page.house import PATIENCE, House, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
 
@@ -43,7 +43,7 @@ def test_a_hooks_words_are_plain_text_under_the_hooks_name(house: House, new_win
     key = house.session("web:hooked", "Hooked")
     url = house.post(f"/sessions/{key}/hooks", name="deploy")["url"]
     request = Request(url.replace(":4664", f":{house.port}"), data=b"**Build 42** is > green", method="POST")
-    with urlopen(request, timeout=10) as response:
+    with urlopen(request, timeout=PATIENCE) as response:
         assert response.status == 202
     page = new_window(house).open(f"/chat/{key}")
     entry = page.get_by_role("log").locator("[data-seq]").first

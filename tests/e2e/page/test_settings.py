@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from e2e.page.browser import violations
 from e2e.page.conftest import OpenWindow
-from e2e.page.house import House, wait_until
+from e2e.page.house import PATIENCE, House, wait_until
 from homing.testing import StubModelServer, tool_call
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
@@ -85,7 +85,7 @@ def test_what_a_hook_made_the_agent_remember_is_marked_until_a_person_keeps_it(
     stub.when("servers moved", tool_call("remember", {"text": "The servers are in **Oslo**"}), "Noted.")
     url = house.post(f"/sessions/{key}/hooks", name="deploy")["url"]
     request = Request(url.replace(":4664", f":{house.port}"), data=b"The servers moved", method="POST")
-    with urlopen(request, timeout=10) as response:
+    with urlopen(request, timeout=PATIENCE) as response:
         assert response.status == 202
     wait_until(lambda: [one for one in house.get("/memories")["items"] if not one["confirmed"]], "the memory")
     page = new_window(house).open("/settings")
