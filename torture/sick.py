@@ -30,8 +30,8 @@ from homing.cli.shutdown import on_signals, until
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
 from homing.engine.turn_context import TurnThinker
+from homing.model.agents import Agent
 from homing.model.clock import SystemClock
-from homing.model.people import Agent
 from homing.settings import Settings, load
 from homing.tools.toolbox import toolbox
 from homing.wiring import Engine, Homing, make_engine, running, wire
@@ -124,6 +124,7 @@ def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, En
             session_key=opened.session_key,
             agent=agent,
             instance=homing.instance,
+            store=homing.store,
             commit=keeper.commit,
         )
         return [*own, *_tools(deeds, opened)]

@@ -18,15 +18,16 @@ import structlog
 
 from homing.agent.choice import choose, why_unusable
 from homing.agent.models import Models
+from homing.model.agents import MAIN, Agent
 from homing.model.clock import Clock, SystemClock
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.ids import new_id
-from homing.model.people import OWNER, Agent
+from homing.model.people import OWNER
 from homing.model.webhook_urls import loopback_allowed
 from homing.operations.context import Instance
 from homing.operations.instance_id import instance_id, points_here
 from homing.settings import Settings
-from homing.store import Store, Tx, people, schema
+from homing.store import Store, Tx, agents, people, schema
 
 if TYPE_CHECKING:
     from homing.channels import Channel
@@ -46,14 +47,12 @@ _ELSEWHERE = (
 )
 
 MAIN_AGENT = Agent(
-    id="main",
+    id=MAIN,
     name="Main",
-    model=None,
     instructions=(
         "You are a helpful assistant in a lasting conversation. You have a sense of time: you can come back to this"
         " conversation later by yourself. Answer briefly and plainly."
     ),
-    tools=("schedule_task", "remember", "recall", "forget"),
 )
 
 
@@ -91,7 +90,7 @@ def prepare(homing: Homing) -> None:
 
     def furnish(tx: Tx) -> None:
         people.add_user(tx, OWNER, role="admin", name="Owner")
-        people.add_agent(tx, MAIN_AGENT)
+        agents.add(tx, MAIN_AGENT)
 
     homing.store.write_now(furnish)
 
@@ -133,7 +132,12 @@ def make_engine(
         instance=instance,
         models=homing.models,
         toolbox=lambda opened, keeper, agent: toolbox(
-            turn=opened.turn, session_key=opened.session_key, agent=agent, instance=instance, commit=keeper.commit
+            turn=opened.turn,
+            session_key=opened.session_key,
+            agent=agent,
+            instance=instance,
+            store=store,
+            commit=keeper.commit,
         ),
     )
     scheduler = Scheduler(store, instance, clock) if homing.settings.scheduler_enabled else None

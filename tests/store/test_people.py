@@ -6,9 +6,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from homing.engine.scheduler import tick
-from homing.model.people import Agent
+from homing.model.agents import Agent
 from homing.operations.context import Instance
-from homing.store import Store, Tx, maintenance, memories, people, sessions, steps
+from homing.store import Store, Tx, agents, maintenance, memories, people, sessions, steps
 from homing.store import tables as t
 from homing.store.maintenance import KeptAnswer
 from homing.store.sessions import NewSession
@@ -132,11 +132,11 @@ def test_hooks_and_webhooks_belong_to_a_session_and_a_user(store: Store) -> None
 def test_users_and_agents_are_made_once(store: Store) -> None:
     def work(tx: Tx) -> None:
         assert people.add_user(tx, OWNER, role="user", name="another").name == "Owner"
-        people.add_agent(tx, Agent(id="main", name="Another", model=None, instructions="", tools=()))
-        main = people.get_agent(tx, "main")
+        agents.add(tx, Agent(id="main", name="Another", model=None, instructions="", tools={}))
+        main = agents.get(tx, "main")
         assert main is not None
         assert main.name == "Main"
-        assert [agent.id for agent in people.list_agents(tx)] == ["main", "other"]
+        assert [agent.id for agent in agents.listed(tx)] == ["main", "other"]
         people.change_user(tx, OWNER, {"timezone": "Asia/Shanghai"})
         owner = people.get_user(tx, OWNER)
         assert owner is not None

@@ -18,8 +18,8 @@ from homing.engine.opening import Opened, open_lanes
 from homing.engine.runner import pick
 from homing.engine.scheduler import tick, wake_paused
 from homing.engine.turn_result import TurnResult
+from homing.model.agents import Agent
 from homing.model.errors import Conflict, NotReady, SlowDown
-from homing.model.people import Agent
 from homing.model.sessions import Session
 from homing.operations.context import Instance
 from homing.operations.hooks import call_hook
@@ -34,6 +34,7 @@ from homing.settings import load
 from homing.store import (
     Store,
     Tx,
+    agents,
     deliveries,
     inbounds,
     jobs,
@@ -488,13 +489,13 @@ def test_of_requests_with_one_idempotency_key_one_is_carried_out(database: str) 
 
 
 def test_processes_that_start_at_once_agree_on_their_first_people(database: str) -> None:
-    agent = Agent(id="fresh", name="Fresh", model=None, instructions="", tools=())
+    agent = Agent(id="fresh", name="Fresh", model=None, instructions="", tools={})
     with many_stores(database) as stores:
 
         def work(store: Store, number: int) -> str:
             def furnish(tx: Tx) -> str:
                 people.add_user(tx, "newcomer", role="user")
-                people.add_agent(tx, agent)
+                agents.add(tx, agent)
                 token = people.add_token(
                     tx, user_id="newcomer", role="user", kind="token", secret="the owner's", expires_at=None
                 )

@@ -1,5 +1,6 @@
 """A home of every released version goes through every migration, and keeps each of its rows."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from store.test_schema import is_compared
 from support.kept_homes import VERSIONS, load_home
 
 Rows = dict[str, list[dict[str, Any]]]
+MAINS_TOOLS = ["forget", "recall", "remember", "schedule_task"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -52,6 +54,11 @@ def test_a_kept_home_upgrades_without_losing_a_row_or_a_value(empty: str, versio
     assert before["delivery"]
     schema.upgrade(store)
     after = rows_of(store)
+    [(was, now)] = zip(before["agent"], after["agent"], strict=True)
+    # Rule 40: the tools that every 0.1.0 home names become the defaults of the running version.
+    assert sorted(was["tools"] if isinstance(was["tools"], list) else json.loads(was["tools"])) == MAINS_TOOLS
+    assert now["tools"] is None
+    was["tools"] = now["tools"]
     for name, rows in before.items():
         columns = rows[0].keys() if rows else ()
         assert sorted(({c: row[c] for c in columns} for row in after[name]), key=str) == sorted(rows, key=str), name

@@ -54,7 +54,7 @@ class Room:
             toolbox=lambda opened, keeper, agent: [
                 *toolbox(
                     turn=opened.turn, session_key=opened.session_key, agent=agent, instance=self.instance,
-                    commit=keeper.commit,
+                    store=self.store, commit=keeper.commit,
                 ),
                 *self.tools,
             ],

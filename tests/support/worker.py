@@ -12,7 +12,7 @@ from homing.agent.journal import Tool
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
 from homing.engine.turn_context import TurnThinker
-from homing.model.people import Agent
+from homing.model.agents import Agent
 from homing.settings import load
 from homing.tools.toolbox import toolbox
 from homing.wiring import make_engine, running, wire
@@ -35,6 +35,7 @@ async def work(order: Order, ready: Callable[[], None]) -> None:
             session_key=opened.session_key,
             agent=agent,
             instance=homing.instance,
+            store=homing.store,
             commit=keeper.commit,
         )
         return [*own, *tools]

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from homing.model.agents import Agent
 from homing.model.contract import OPERATION
 from homing.model.ids import new_id
-from homing.model.people import OWNER, Agent, Caller
+from homing.model.people import OWNER, Caller
 from homing.model.runs import Rendered
 from homing.model.turns import Policy, Turn
 from homing.operations.binding import bind
@@ -24,7 +25,7 @@ from homing.operations.context import Context, Instance
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
 from homing.settings import Settings, load
-from homing.store import Store, Tx, inbounds, lanes, maintenance, people, runs, schema, sessions, turns
+from homing.store import Store, Tx, agents, inbounds, lanes, maintenance, people, runs, schema, sessions, turns
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.store.lanes import Head
@@ -146,8 +147,8 @@ def furnish(tx: Tx) -> None:
     """Make the people whom tests know: the owner, a stranger, the agent."""
     people.add_user(tx, OWNER, role="admin", name="Owner")
     people.add_user(tx, STRANGER.user_id, role="user", name="Stranger")
-    people.add_agent(tx, Agent(id="main", name="Main", model=None, instructions="You are helpful.", tools=()))
-    people.add_agent(tx, Agent(id="other", name="Other", model=None, instructions="You are another.", tools=()))
+    agents.add(tx, Agent(id="main", name="Main", model=None, instructions="You are helpful.", tools={}))
+    agents.add(tx, Agent(id="other", name="Other", model=None, instructions="You are another.", tools={}))
 
 
 def start_scheduler(tx: Tx) -> None:

@@ -11,15 +11,15 @@ from homing.agent.sources import outside_source
 from homing.engine.attribution import Participants, notes_shown, participants_of
 from homing.engine.claims import Claim
 from homing.engine.prompts import about_run, prompt_text, run_prompt
+from homing.model.agents import Agent
 from homing.model.ids import new_id
 from homing.model.messages import Kind, NewMessage
-from homing.model.people import Agent
 from homing.model.runs import Rendered
 from homing.model.sessions import Session
 from homing.model.turns import Inbound, Policy, Turn
 from homing.operations.context import Instance
 from homing.operations.shapes.base import utc
-from homing.store import Tx, inbounds, lanes, people, runs, sessions, turns
+from homing.store import Tx, agents, inbounds, lanes, people, runs, sessions, turns
 from homing.store.lanes import Head
 from homing.store.runs import RunSpec
 
@@ -154,8 +154,8 @@ def _open(
 
 
 def _plan(tx: Tx, heads: Sequence[Head], instance: Instance, now: datetime) -> list[_Plan]:
-    agents = {agent.id: agent for agent in people.list_agents(tx)}
     chats = sessions.get_many(tx, {head.inbound.session_id for head in heads})
+    known = agents.get_many(tx, {chat.agent_id for chat in chats.values()})
     tasks = runs.run_specs(tx, [head.inbound.run_id for head in heads if head.inbound.run_id])
     plans: list[_Plan] = []
     for head in heads:
@@ -171,7 +171,7 @@ def _plan(tx: Tx, heads: Sequence[Head], instance: Instance, now: datetime) -> l
                 turn_id=turn_id,
                 head=head,
                 session=session,
-                agent=agents[session.agent_id],
+                agent=known[session.agent_id],
                 task=task,
                 rendered=rendered,
                 meta=meta,
@@ -250,6 +250,7 @@ def _new_turn(plan: _Plan, claim: Claim, instance: Instance, now: datetime, open
         session_id=inbound.session_id,
         user_id=inbound.user_id,
         agent_id=plan.agent.id,
+        agent_revision=plan.agent.revision,
         source=inbound.source,
         run_id=inbound.run_id,
         job_id=inbound.job_id,
@@ -260,7 +261,7 @@ def _new_turn(plan: _Plan, claim: Claim, instance: Instance, now: datetime, open
         sender_id=inbound.sender_id,
         depth=_depth(plan.head),
         model=(task.model if task else None) or plan.agent.model or instance.model,
-        thinking=task.thinking if task else None,
+        thinking=(task.thinking if task else None) or plan.agent.thinking,
         prompt="\n\n".join([*notes_shown(notes, plan.participants), body]),
         policy=_policy(task, plan.messages),
         opening_seq=opening_seq,

@@ -15,13 +15,13 @@ from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
 from homing.engine.turn_result import BROKEN_TOOL, EMPTY, TurnResult
+from homing.model.agents import SCHEDULERS, Agent
 from homing.model.errors import Failed
 from homing.model.memories import Memory
-from homing.model.people import SCHEDULERS, Agent
 from homing.model.runs import SILENCE
 from homing.model.sessions import Session
 from homing.operations.context import Instance
-from homing.store import Store, Tx, memories, messages, people, sessions
+from homing.store import Store, Tx, agents, memories, messages, people, sessions
 from homing.store.messages import HistoryEntry
 
 Toolbox = Callable[[Opened, StepJournal, Agent], Sequence[Tool]]
@@ -76,7 +76,7 @@ class TurnThinker:
         turn = opened.turn
         session = sessions.get(tx, turn.session_id)
         lane = session if turn.lane_id == turn.session_id else sessions.get(tx, turn.lane_id)
-        agent = people.get_agent(tx, turn.agent_id)
+        agent = agents.get(tx, turn.agent_id)
         user = people.get_user(tx, turn.user_id)
         assert agent is not None
         context = turn.policy.context
@@ -94,7 +94,7 @@ class TurnThinker:
         return _Past(
             session=session,
             lane=lane,
-            agent=agent,
+            agent=agents.as_opened(tx, agent, turn.agent_revision),
             zone=session.timezone or (user.timezone if user else None) or self.instance.settings.timezone,
             participants=participants_of(session, user),
             entries=entries,

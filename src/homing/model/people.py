@@ -10,9 +10,6 @@ Source = Literal["person", "run", "report", "hook", "agent", "system"]
 
 OWNER = "default"
 
-SCHEDULERS = ("schedule_task", "cron", "schedule_message")
-"""The names of the one tool that works with jobs; an agent is offered it under one of them and understood under all."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class User:
@@ -23,17 +20,6 @@ class User:
     role: Role
     timezone: str | None
     created_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class Agent:
-    """A named configuration: model, instructions, tools."""
-
-    id: str
-    name: str
-    model: str | None
-    instructions: str
-    tools: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,8 @@ class Turn:
     session_id: int
     user_id: str
     agent_id: str
+    agent_revision: int | None = None
+    """Of the agent as it was at the opening; None in turns that 0.1.0 opened."""
     source: Source
     run_id: str | None
     job_id: str | None

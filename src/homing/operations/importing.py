@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from homing.model.agents import MAIN
 from homing.model.bounds import check_bounds
 from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.runs import SILENCE
@@ -26,7 +27,7 @@ from homing.operations.definition import (
 from homing.operations.import_formats import Draft, Source, read_record
 from homing.operations.instants import read_instant
 from homing.operations.models import why_unusable
-from homing.operations.sessions import AGENT, make_session
+from homing.operations.sessions import make_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob
 from homing.store import jobs, runs, sessions
@@ -184,7 +185,7 @@ def _make_session(ctx: Context, draft: Draft, key: str) -> Session:
     else:
         addresses = [draft.address] if draft.address else []
         made = sessions.add(
-            ctx.tx, key=key, user_id=ctx.caller.user_id, agent_id=AGENT, title=_title(draft), addresses=addresses
+            ctx.tx, key=key, user_id=ctx.caller.user_id, agent_id=MAIN, title=_title(draft), addresses=addresses
         )
     return made or ctx.session(key)
 

@@ -2,7 +2,7 @@
 
 from homing.model.errors import Forbidden, UnknownModel
 from homing.operations.context import Context
-from homing.store import people
+from homing.store import agents
 
 OFFLINE = "offline"
 
@@ -17,7 +17,7 @@ def check_model(ctx: Context, name: str | None, *, before: str | None = None) ->
     if ctx.caller.admin:
         return
     # A model's price is the server's: neither a user nor what a model wrote chooses a dearer one.
-    free = sorted({OFFLINE, ctx.instance.model, *(agent.model for agent in people.list_agents(ctx.tx) if agent.model)})
+    free = sorted({OFFLINE, ctx.instance.model, *(agent.model for agent in agents.listed(ctx.tx) if agent.model)})
     if name not in free:
         raise Forbidden(f"Only an admin may choose the model {name}. You may use: {', '.join(free)}.")
 

@@ -28,7 +28,7 @@ from homing.operations.shapes.people_asks import (
     UpdateMe,
     UserShape,
 )
-from homing.store import Tx, people
+from homing.store import Tx, agents, people
 from homing.store.people import Token
 
 CODE_FOR = timedelta(minutes=10)
@@ -62,7 +62,7 @@ def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
 
 def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
     """List the agents."""
-    found = people.list_agents(ctx.tx)
+    found = agents.listed(ctx.tx)
     return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or ctx.instance.model) for a in found])
 
 

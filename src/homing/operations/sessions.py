@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from homing.model.agents import MAIN
 from homing.model.errors import Conflict, Invalid
 from homing.model.ids import new_id
 from homing.model.runs import epoch_us, from_epoch_us
@@ -13,9 +14,7 @@ from homing.operations.shapes.base import Page
 from homing.operations.shapes.session import SessionShape
 from homing.operations.shapes.session_asks import AddSession, ListSessions, SessionRef, UpdateSession
 from homing.operations.views import show_session, show_sessions
-from homing.store import people, sessions
-
-AGENT = "main"
+from homing.store import agents, people, sessions
 
 
 def add_session(ctx: Context, ask: AddSession) -> SessionShape:
@@ -33,7 +32,7 @@ def make_session(
     ctx: Context,
     key: str,
     *,
-    agent_id: str = AGENT,
+    agent_id: str = MAIN,
     title: str | None = None,
     timezone: str | None = None,
     field: str = "key",
@@ -52,8 +51,9 @@ def make_session(
 def check_agent(ctx: Context, agent_id: str | None) -> str:
     """Name an agent that is there."""
     if agent_id is None:
-        return AGENT
-    if people.get_agent(ctx.tx, agent_id) is None:
+        return MAIN
+    agent = agents.get(ctx.tx, agent_id)
+    if agent is None or agent.removed_at is not None:
         raise Invalid(
             f"There is no agent {agent_id}. List them with list_agents.", field="agent_id", code="out_of_range"
         )

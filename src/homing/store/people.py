@@ -1,4 +1,4 @@
-"""Users, agents, tokens, hooks, webhooks, grants: who may ask, and where things may go. Secrets are kept as hashes."""
+"""Users, tokens, hooks, webhooks, grants: who may ask, and where things may go. Secrets are kept as hashes."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from homing.model.ids import new_id
-from homing.model.people import OWNER, Agent, Role, User
+from homing.model.people import OWNER, Role, User
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Row, Tx, columns, insert_new
@@ -62,30 +62,6 @@ def add_user(tx: Tx, user_id: str, *, role: Role, name: str | None = None) -> Us
 
 def change_user(tx: Tx, user_id: str, values: Mapping[str, object]) -> None:
     tx.run(sa.update(t.user).where(t.user.c.id == user_id).values(dict(values)))
-
-
-def get_agent(tx: Tx, agent_id: str) -> Agent | None:
-    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id))
-    return r.agent_of(rows[0]) if rows else None
-
-
-def list_agents(tx: Tx) -> list[Agent]:
-    return [r.agent_of(row) for row in tx.rows(sa.select(*r.agent_columns).order_by(t.agent.c.id))]
-
-
-def add_agent(tx: Tx, agent: Agent) -> None:
-    """Make an agent unless one of that id is there."""
-    if get_agent(tx, agent.id) is None:
-        tx.run(
-            insert_new(tx, t.agent).values(
-                id=agent.id,
-                name=agent.name,
-                model=agent.model,
-                instructions=agent.instructions,
-                tools=list(agent.tools),
-                created_at=tx.now(),
-            )
-        )
 
 
 def add_token(

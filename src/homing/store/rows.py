@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from homing.model.agents import Agent
 from homing.model.job_fields import Payload
 from homing.model.jobs import DueJob, Job, Timing
 from homing.model.messages import Delivery, Message
-from homing.model.people import Agent, User
+from homing.model.people import User
 from homing.model.runs import Run
 from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
@@ -186,4 +187,5 @@ def user_of(row: Row) -> User:
 
 def agent_of(row: Row) -> Agent:
     m = dict(zip(_AGENT, row, strict=True))
-    return _noun(Agent, m.items(), tools=tuple(m["tools"] or ()))
+    lists: dict[str, Any] = {name: tuple(m[name] or ()) for name in ("hosts", "secrets", "guest_tools")}
+    return _null_as(_noun(Agent, m.items(), **lists), heartbeat={})

@@ -130,8 +130,29 @@ agent = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     _text("name"),
     _text("model", nullable=True),
+    _text("thinking", nullable=True),
     _text("instructions"),
+    # A policy by tool; null: the defaults of the running version.
     _json("tools"),
+    _json("hosts"),
+    # Names only: the values stay in the environment or in files of home.
+    _json("secrets"),
+    _json("guest_tools"),
+    _json("heartbeat"),
+    _count("revision", default=1),
+    _instant("created_at", nullable=False),
+    sa.Column("updated_at", Instant, nullable=False, server_default="0"),
+    # A removed agent keeps its row: earlier turns, jobs and deleted sessions name it.
+    _instant("removed_at"),
+)
+
+# What an agent was at each of its revisions: a turn works with the one it opened with.
+agent_version = sa.Table(
+    "agent_version",
+    metadata,
+    sa.Column("agent_id", sa.Text, sa.ForeignKey("agent.id"), primary_key=True),
+    sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("definition", Json, nullable=False),
     _instant("created_at", nullable=False),
 )
 
@@ -446,6 +467,8 @@ turn = sa.Table(
     _to("session_id", "session.id", nullable=False),
     _to("user_id", "user.id", nullable=False),
     _text("agent_id"),
+    # Of the agent as it was at the opening; null in turns that 0.1.0 opened.
+    _number("agent_revision"),
     _text("source"),
     _text("run_id", nullable=True),
     _text("job_id", nullable=True),

@@ -6,8 +6,8 @@ The MCP door offers the same function for a session that its caller names.
 from collections.abc import Mapping
 from dataclasses import replace
 
+from homing.model.agents import SCHEDULERS
 from homing.model.errors import MAX_FIELD_ERRORS, Refused
-from homing.model.people import SCHEDULERS
 from homing.model.sessions import Session
 from homing.operations.context import Context
 from homing.store.steps import Done

@@ -1,47 +1,77 @@
-"""Which tools an agent gets for one turn. Each commits its effect together with its step."""
+"""Which tools an agent gets for one turn. Ours commit their effect together with their step."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from homing.agent.journal import Tool, ToolCall
+from homing.model.agents import BUILT_IN, Agent
 from homing.model.bounds import check_bounds
-from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller
+from homing.model.errors import Forbidden
+from homing.model.people import ActingTurn, Caller
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.context import Context, Instance
-from homing.store import Tx, sessions
+from homing.store import Store, Tx, agents, sessions
 from homing.store.steps import Done
 from homing.tools import memory, quiet, schedule_task
-from homing.tools.tool import ToolSpec
+from homing.tools.tool import CallContext, OutsideTool, ToolSpec
 
 Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
 
 
-def toolbox(*, turn: Turn, session_key: str, agent: Agent, instance: Instance, commit: Commit) -> list[Tool]:
-    """Give an agent the tools its configuration names, and in a quiet scheduled turn the way to say nothing."""
-    return [_tool(offer, turn, session_key, instance, commit) for offer in _offers(turn, agent)]
+@dataclass(frozen=True, kw_only=True)
+class _Scene:
+    """What every tool of a turn needs to know."""
+
+    turn: Turn
+    session_key: str
+    agent: Agent
+    instance: Instance
+    store: Store
+    commit: Commit
+
+
+def toolbox(
+    *,
+    turn: Turn,
+    session_key: str,
+    agent: Agent,
+    instance: Instance,
+    store: Store,
+    commit: Commit,
+    outside: Sequence[OutsideTool] = (),
+) -> list[Tool]:
+    """Give an agent the tools its configuration allows, and in a quiet scheduled turn the way to say nothing.
+
+    `agent` is as it was at the turn's opening; what an edit takes away counts from the next call.
+    """
+    scene = _Scene(turn=turn, session_key=session_key, agent=agent, instance=instance, store=store, commit=commit)
+    offered = [tool for tool in outside if tool.name not in BUILT_IN or agent.policy(tool.name) == "allow"]
+    return [*(_own(offer, scene) for offer in _offers(turn, agent)), *(_outside(tool, scene) for tool in offered)]
 
 
 def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
-    # Two names for one tool only confuse a model, so it gets the one that its prompts know.
-    scheduler = next((name for name in agent.tools if name in SCHEDULERS), None)
-    offers = [schedule_task.offer(scheduler)] if scheduler else []
+    offers = [schedule_task.offer(agent.scheduler)] if agent.scheduler else []
     # Rule 27, for memory: what no person asked for deletes nothing.
     kept_back = set[str]() if turn.source == "person" else {"forget"}
-    offers += [offer for name, offer in memory.OFFERS.items() if name in agent.tools and name not in kept_back]
+    offers += [
+        offer for name, offer in memory.OFFERS.items() if agent.policy(name) == "allow" and name not in kept_back
+    ]
     if turn.source == "run" and turn.policy.quiet:
         offers.append(quiet.OFFER)
     return offers
 
 
-def _tool(offer: ToolSpec, turn: Turn, session_key: str, instance: Instance, commit: Commit) -> Tool:
+def _own(offer: ToolSpec, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
 
         def work(tx: Tx) -> Done:
-            ctx = Context(tx=tx, caller=_caller(turn, session_key), instance=instance)
-            return offer.function(ctx, _home(tx, turn), call.args)
+            _still_allowed(tx, scene.agent, offer.name)
+            ctx = Context(tx=tx, caller=_caller(scene.turn, scene.session_key), instance=scene.instance)
+            return offer.function(ctx, _home(tx, scene.turn), call.args)
 
-        return await commit(call, work)
+        return await scene.commit(call, work)
 
     return Tool(
         name=offer.name,
@@ -51,6 +81,31 @@ def _tool(offer: ToolSpec, turn: Turn, session_key: str, instance: Instance, com
         own=True,
         aliases=offer.aliases,
     )
+
+
+def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
+    async def run(call: ToolCall) -> str:
+        check_bounds(call.args, "arguments")
+        agent = await scene.store.read(lambda tx: _still_allowed(tx, scene.agent, tool.name))
+        return await tool.run(CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent), call.args)
+
+    return Tool(
+        name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        run=run,
+        repeatable=tool.repeatable,
+        seconds=tool.seconds,
+    )
+
+
+def _still_allowed(tx: Tx, opened: Agent, name: str) -> Agent:
+    """Give the agent without what an edit has taken away since the turn's opening; refuse a tool that was."""
+    today = agents.get(tx, opened.id)
+    agent = opened if today is None else opened.narrowed(today)
+    if name in BUILT_IN and agent.policy(name) != "allow":
+        raise Forbidden(f"The tool {name} was switched off for this agent while this turn was running.")
+    return agent
 
 
 def _caller(turn: Turn, session_key: str) -> Caller:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from homing.agent.journal import ToolCall
+from homing.model.agents import SCHEDULERS, Agent
 from homing.model.errors import Refused
 from homing.model.jobs import Job
-from homing.model.people import SCHEDULERS, ActingTurn, Agent, Caller, Source
+from homing.model.people import ActingTurn, Caller, Source
 from homing.model.sessions import Session
 from homing.model.turns import Policy, Turn
 from homing.operations.context import Context
@@ -19,7 +20,7 @@ from homing.store.steps import Done
 from homing.tools.toolbox import toolbox
 from support.worlds import World
 
-AGENT = Agent(id="main", name="Main", model=None, instructions="Be kind.", tools=(SCHEDULERS[0],))
+AGENT = Agent(id="main", name="Main", model=None, instructions="Be kind.", tools={SCHEDULERS[0]: "allow"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,12 @@ class Chat:
             return kept[0].text
 
         tools = toolbox(
-            turn=self._turn(), session_key=self.session.key, agent=AGENT, instance=self.world.instance, commit=commit
+            turn=self._turn(),
+            session_key=self.session.key,
+            agent=AGENT,
+            instance=self.world.instance,
+            store=self.world.store,
+            commit=commit,
         )
         [tool] = [tool for tool in tools if self.tool in (tool.name, *tool.aliases)]
         working = tool.run(ToolCall(key="call_1", name=self.tool, args=arguments))

@@ -5,8 +5,9 @@ import pytest
 from behaviour.tools.chats import Chat, MakeChat
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.agent.models import Models
-from homing.model.people import OWNER, SCHEDULERS, Agent
-from homing.store import Tx, people, sessions
+from homing.model.agents import SCHEDULERS, Agent
+from homing.model.people import OWNER
+from homing.store import Tx, agents, sessions
 from homing.testing import ScriptedModel
 from support.worlds import World
 
@@ -54,11 +55,15 @@ def open_talk(world: World) -> MakeTalk:
 
     def make(*tools: str, key: str = "web:talk", model: ScriptedModel | None = None) -> Talk:
         agent = Agent(
-            id=f"handy-{key}", name="Handy", model="scripted" if model else None, instructions="Be kind.", tools=tools
+            id=f"handy-{key}",
+            name="Handy",
+            model="scripted" if model else None,
+            instructions="Be kind.",
+            tools=dict.fromkeys(tools, "allow"),
         )
 
         def furnish(tx: Tx) -> Talk:
-            people.add_agent(tx, agent)
+            agents.add(tx, agent)
             session = sessions.add(tx, key=key, user_id=OWNER, agent_id=agent.id)
             assert session is not None
             return Talk(world=world, session=session, models=Models(extra={"scripted": model} if model else {}))

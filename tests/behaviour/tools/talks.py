@@ -37,6 +37,7 @@ class Talk:
                 session_key=opened.session_key,
                 agent=agent,
                 instance=world.instance,
+                store=world.store,
                 commit=keeper.commit,
             ),
         )

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
+from homing.model.agents import SCHEDULERS
 from homing.model.errors import Refused
-from homing.model.people import SCHEDULERS, Caller
+from homing.model.people import Caller
 from homing.model.schedules import At, Cron, Every
 from homing.operations.status import OFF
 from homing.tools.schedule_task import DESCRIPTION, PARAMETERS, schedule_task

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from homing.agent.offline.phrases import Found, near_time, split_back, split_front, strip_joint
 from homing.agent.offline.plans import Plan
 from homing.agent.offline.scene import SCHEDULED_OPENING, Call, Result, Scene
-from homing.model.people import SCHEDULERS
+from homing.model.agents import SCHEDULERS
 
 ACTIONS = {
     "pause": "disable",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from homing.agent.frames import TRIGGERED, split_frames
-from homing.model.people import SCHEDULERS
+from homing.model.agents import SCHEDULERS
 
 SCHEDULED_OPENING = re.compile(rf"\A{TRIGGERED}[^\n]*\n\n(?P<message>.+)\Z", re.DOTALL)
 

@@ -1,0 +1,99 @@
+"""Agents: named configurations that admins edit. Which tools there are, and what an agent may do with each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+MAIN = "main"
+"""The agent that exists from the start and cannot be removed."""
+
+SCHEDULERS = ("schedule_task", "cron", "schedule_message")
+"""The names of the one tool that works with jobs; an agent is offered it under one of them and understood under all."""
+
+ToolPolicy = Literal["allow", "ask", "deny"]
+_STRICTER: tuple[ToolPolicy, ...] = ("deny", "ask", "allow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltInTool:
+    """A tool that Homing brings along."""
+
+    name: str
+    default: ToolPolicy = "allow"
+    """What an agent may do with it whose `tools` is null."""
+    workspace: bool = False
+    """Needs the sandbox and a workspace: absent where there is none."""
+
+
+BUILT_IN: Mapping[str, BuiltInTool] = {
+    tool.name: tool
+    for tool in (
+        BuiltInTool(name="schedule_task"),
+        BuiltInTool(name="cron", default="deny"),
+        BuiltInTool(name="schedule_message", default="deny"),
+        BuiltInTool(name="remember"),
+        BuiltInTool(name="recall"),
+        BuiltInTool(name="forget"),
+        BuiltInTool(name="fetch_url"),
+        BuiltInTool(name="search_web"),
+        BuiltInTool(name="read_file", workspace=True),
+        BuiltInTool(name="write_file", workspace=True),
+        BuiltInTool(name="edit_file", workspace=True),
+        BuiltInTool(name="list_files", workspace=True),
+        BuiltInTool(name="run_command", workspace=True),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """A named configuration: model, instructions, tools with their policies, and what they may reach."""
+
+    id: str
+    name: str
+    model: str | None = None
+    """None: the server's."""
+    thinking: str | None = None
+    instructions: str
+    tools: Mapping[str, ToolPolicy] | None = None
+    """None: this version's defaults. A tool that is not named is not offered."""
+    hosts: tuple[str, ...] = ()
+    """What programs and servers of this agent may reach, and `fetch_url` beyond public addresses (rule 41)."""
+    secrets: tuple[str, ...] = ()
+    """Names of secrets that its MCP servers may be given."""
+    guest_tools: tuple[str, ...] = ()
+    heartbeat: Mapping[str, object] = field(default_factory=dict[str, object])
+    revision: int = 1
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    removed_at: datetime | None = None
+
+    def policy(self, tool: str) -> ToolPolicy:
+        """Say what this agent may do with a tool."""
+        if self.tools is None:
+            return BUILT_IN[tool].default if tool in BUILT_IN else "deny"
+        return self.tools.get(tool, "deny")
+
+    @property
+    def scheduler(self) -> str | None:
+        """Name the scheduling tool: two names for one tool only confuse a model."""
+        return next((name for name in SCHEDULERS if self.policy(name) == "allow"), None)
+
+    def narrowed(self, now: "Agent") -> "Agent":
+        """Give this agent without what an edit has taken away since (rule 40); what an edit added is not in it."""
+        if now.revision == self.revision:
+            return self
+        names = BUILT_IN.keys() | (self.tools or {}).keys()
+        strictest = {name: min(self.policy(name), now.policy(name), key=_STRICTER.index) for name in sorted(names)}
+        return replace(
+            self,
+            tools=strictest,
+            hosts=tuple(host for host in self.hosts if host in now.hosts),
+            secrets=tuple(name for name in self.secrets if name in now.secrets),
+            guest_tools=tuple(name for name in self.guest_tools if name in now.guest_tools),
+        )
+
+
+DEFINITION = ("name", "model", "thinking", "instructions", "tools", "hosts", "secrets", "guest_tools", "heartbeat")
+"""The fields that people edit: together they are what one revision holds."""

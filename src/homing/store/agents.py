@@ -1,0 +1,88 @@
+"""Agents, and what each was at its revisions. An edit names the revision it changes."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from homing.model.agents import DEFINITION, Agent
+from homing.store import rows as r
+from homing.store import tables as t
+from homing.store.base import Tx, insert_new
+
+
+def get(tx: Tx, agent_id: str) -> Agent | None:
+    """Read an agent, also a removed one."""
+    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id))
+    return r.agent_of(rows[0]) if rows else None
+
+
+def get_many(tx: Tx, agent_ids: Collection[str]) -> dict[str, Agent]:
+    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id.in_(sorted(agent_ids))))
+    return {agent.id: agent for agent in map(r.agent_of, rows)}
+
+
+def listed(tx: Tx) -> list[Agent]:
+    """List the agents that were not removed."""
+    statement = sa.select(*r.agent_columns).where(t.agent.c.removed_at.is_(None)).order_by(t.agent.c.id)
+    return [r.agent_of(row) for row in tx.rows(statement)]
+
+
+def lock(tx: Tx, agent_id: str) -> Agent | None:
+    """Read an agent for a change of it; nobody else changes it meanwhile."""
+    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id).with_for_update(key_share=True))
+    return r.agent_of(rows[0]) if rows else None
+
+
+def add(tx: Tx, agent: Agent) -> bool:
+    """Make an agent, unless one of that id is there."""
+    if get(tx, agent.id) is not None:
+        return False
+    now = tx.now()
+    values = _definition(agent) | {"id": agent.id, "revision": 1, "created_at": now, "updated_at": now}
+    # Several processes may start at once: the second one takes the first one's.
+    if not tx.run(insert_new(tx, t.agent).values(values)):
+        return False
+    _keep_version(tx, replace(agent, revision=1))
+    return True
+
+
+def change(tx: Tx, agent: Agent) -> Agent:
+    """Write an agent's new definition over the one that was locked, as its next revision."""
+    changed = replace(agent, revision=agent.revision + 1, updated_at=tx.now())
+    values = _definition(changed) | {"revision": changed.revision, "updated_at": changed.updated_at}
+    tx.run(sa.update(t.agent).where(t.agent.c.id == agent.id).values(values))
+    _keep_version(tx, changed)
+    return changed
+
+
+def remove(tx: Tx, agent_id: str) -> None:
+    """Take an agent away; its row stays for the turns, jobs and deleted sessions that name it."""
+    tx.run(sa.update(t.agent).where(t.agent.c.id == agent_id).values(removed_at=tx.now()))
+
+
+def as_opened(tx: Tx, agent: Agent, revision: int | None) -> Agent:
+    """Give an agent as it was at a revision; a turn that 0.1.0 opened knows none and gets today's."""
+    if revision is None or revision == agent.revision:
+        return agent
+    c = t.agent_version.c
+    rows = tx.rows(sa.select(c.definition).where(c.agent_id == agent.id, c.revision == revision))
+    if not rows:
+        return agent
+    kept: dict[str, Any] = rows[0][0]
+    lists = {name: tuple(kept[name]) for name in ("hosts", "secrets", "guest_tools")}
+    return replace(agent, **(kept | lists), revision=revision)
+
+
+def _keep_version(tx: Tx, agent: Agent) -> None:
+    tx.run(
+        sa.insert(t.agent_version).values(
+            agent_id=agent.id, revision=agent.revision, definition=_definition(agent), created_at=tx.now()
+        )
+    )
+
+
+def _definition(agent: Agent) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(agent, name) for name in DEFINITION}
+    return values | {name: list(values[name]) for name in ("hosts", "secrets", "guest_tools")}
