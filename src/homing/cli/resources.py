@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.connection import AsJson, Connection, connected
-from homing.cli.format import DELIVERY_GLYPHS, away, in_zone, instant, moment, now
+from homing.cli.format import DELIVERY_GLYPHS, away, in_zone, instant, moment, now, why_empty
 from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
@@ -188,7 +188,8 @@ def list_memories(
 ) -> None:
     """List what is remembered about you."""
     with connected(as_json) as connection:
-        show_all(connection, _MEMORIES, connection.server.pages("list_memories", limit=limit, q=q))
+        found = connection.server.pages("list_memories", limit=limit, q=q)
+        show_all(connection, _MEMORIES, found, none=why_empty(_MEMORIES.none, "memories list", q))
 
 
 def add_memory(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
@@ -226,7 +227,8 @@ def list_deliveries(
     with connected(as_json) as connection:
         key = session_key(connection, session) if session else None
         found = connection.server.pages("list_deliveries", limit=limit, state=state, session_key=key)
-        show_all(connection, _DELIVERIES, found, zone=connection.settings.timezone)
+        none = why_empty(_DELIVERIES.none, "deliveries list", state, key)
+        show_all(connection, _DELIVERIES, found, none=none, zone=connection.settings.timezone)
 
 
 def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
@@ -283,18 +285,20 @@ def remove_grants(
             connection.screen.show(grant, partial(sentence.format, **grant))
 
 
-def show_all(connection: Connection, kind: Resource, found: Iterable[Json], **more: str) -> None:
-    """Show things in their table, or as JSON; `more` is known of each of them."""
-    connection.screen.show_all(found, partial(_table, kind, more))
+def show_all(
+    connection: Connection, kind: Resource, found: Iterable[Json], *, none: str | None = None, **more: str
+) -> None:
+    """Show things in their table, or as JSON; `more` is known of each of them. `none` says why a table is empty."""
+    connection.screen.show_all(found, partial(_table, kind, none or kind.none, more))
 
 
-def _table(kind: Resource, more: Mapping[str, str], found: Sequence[Json]) -> Any:
+def _table(kind: Resource, none: str, more: Mapping[str, str], found: Sequence[Json]) -> Any:
     from rich.text import Text
 
     from homing.cli import widgets
 
     if not found:
-        return Text(kind.none.format(**more))
+        return Text(none.format(**more))
     rows = [
         tuple((one[cell] or "") if isinstance(cell, str) else cell(one) for cell in kind.columns.values())
         for one in ({**one, **more} for one in found)

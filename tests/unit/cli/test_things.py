@@ -130,6 +130,23 @@ def test_there_are_no_deliveries_yet(homing: Homing) -> None:
     assert homing("deliveries", "retry", "dlv_none").code == 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("deliveries", "list", "--state", "dead"),
+        ("cron", "list", "--q", "fruit"),
+        ("cron", "list", "--disabled"),
+        ("sessions", "list", "--channel", "web"),
+        ("memories", "list", "--q", "fruit"),
+    ],
+)
+def test_an_empty_list_says_when_only_the_filter_emptied_it(homing: Homing, words: tuple[str, ...]) -> None:
+    homing("cron", "add", "in 1 hour", "x")
+    homing("memories", "add", "I like pears")
+    said = homing(*words).out.strip()
+    assert said == f"Nothing matches the filter. To see all: homing {words[0]} list"
+
+
 def test_a_title_names_a_session(homing: Homing) -> None:
     homing("cron", "add", "in 1 hour", "x", "-s", "web:abc")
     assert homing("sessions", "get", "nothing").code == 2
