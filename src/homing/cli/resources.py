@@ -14,7 +14,7 @@ from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
 
 _SESSION = "A key or a title; else cli:main."
-_OUTCOMES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
+_OUTCOMES = {"sent": "delivered", "pending": "on its way", "dead": "not delivered"}
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="The most to show.")]
@@ -42,20 +42,23 @@ def since(field: str, otherwise: str = "") -> Callable[[Json], str]:
     return lambda one: away(instant(one[field]), now()) if one[field] else otherwise
 
 
-def at(*fields: str, otherwise: str = "") -> Callable[[Json], str]:
-    """Make a cell of the first of these instants that there is, on the clock of the zone."""
-
-    def cell(one: Json) -> str:
-        found = next((one[field] for field in fields if one[field]), None)
-        return moment(in_zone(found, one["zone"]), now()) if found else otherwise
-
-    return cell
+def at(field: str, otherwise: str = "") -> Callable[[Json], str]:
+    """Make a cell of an instant on the clock of the zone."""
+    return lambda one: moment(in_zone(one[field], one["zone"]), now()) if one[field] else otherwise
 
 
 def _sign(delivery: Json) -> Any:
     from homing.cli import widgets
 
     return widgets.sign(DELIVERY_GLYPHS, delivery["state"])
+
+
+def _when(delivery: Json) -> str:
+    """Say which time it is; when one was given up is not kept."""
+    if delivery["state"] == "dead":
+        return "gave up"
+    verb, field = ("sent", "sent_at") if delivery["state"] == "sent" else ("next try", "next_attempt_at")
+    return f"{verb} {at(field)(delivery)}"
 
 
 def _origin(memory: Json) -> str:
@@ -100,7 +103,7 @@ _DELIVERIES = Resource(
         "": _sign,
         "id": "id",
         "to": "address",
-        "when ({zone})": at("sent_at", "next_attempt_at"),
+        "when ({zone})": _when,
         "tries": lambda one: str(one["attempts"]),
         "outcome": lambda one: one["error"] or _OUTCOMES[one["state"]],
     },
