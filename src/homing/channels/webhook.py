@@ -10,14 +10,14 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import IPv4Address, IPv6Address
 from typing import TypeAlias
 
 import httpx2
 from standardwebhooks import Webhook
 
 from homing.channels import Letter, Receipt
-from homing.channels.resolving import resolve
+from homing.channels.pinned import PinnedTransport
+from homing.model.addresses import Address, names_loopback, refused_because
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.clock import Clock
 from homing.model.errors import ChannelFailed
@@ -79,38 +79,18 @@ class WebhookChannel:
     async def _post(self, url: httpx2.URL, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
         if url.userinfo or url.scheme not in ("http", "https"):
             raise ChannelFailed("This webhook's URL cannot be used.", permanent=True)
-        host = url.raw_host.decode("ascii")
-        port = url.port or (443 if url.scheme == "https" else 80)
-        *others, last = await resolve(host, port, loopback=self._loopback)
-        # No connection is kept: two hosts at one address must never share one.
-        transport = httpx2.AsyncHTTPTransport(verify=self._tls, limits=httpx2.Limits(max_keepalive_connections=0))
-        async with httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False) as client:
-            for address in others:
-                try:
-                    return await self._ask(client, url, host, address, headers, body)
-                except httpx2.ConnectError:
-                    continue
-            return await self._ask(client, url, host, last, headers, body)
-
-    async def _ask(
-        self,
-        client: httpx2.AsyncClient,
-        url: httpx2.URL,
-        host: str,
-        address: IPv4Address | IPv6Address,
-        headers: dict[str, str],
-        body: bytes,
-    ) -> tuple[int, str | None]:
-        """Speak to the judged address in the name of the host; the answer's body is left unread."""
-        async with client.stream(
-            "POST",
-            url.copy_with(host=str(address)),
-            headers={**headers, "host": url.netloc.decode("ascii")},
-            content=body,
-            timeout=self._timeout_seconds,
-            extensions={"sni_hostname": host},
-        ) as response:
+        transport = PinnedTransport(self._check_address, tls=self._tls)
+        # The answer's body is left unread.
+        async with (
+            httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False) as client,
+            client.stream("POST", url, headers=headers, content=body, timeout=self._timeout_seconds) as response,
+        ):
             return response.status_code, response.headers.get("retry-after")
+
+    def _check_address(self, host: str, port: int, address: Address) -> None:
+        allowed = self._loopback and names_loopback(host) and address.is_loopback
+        if why := None if allowed else refused_because(address):
+            raise ChannelFailed(f"Webhooks are not sent to {why}; {host} leads there.", permanent=True)
 
     def _sign(self, secret: str, delivery_id: str, body: bytes) -> dict[str, str]:
         now = self._clock.now()

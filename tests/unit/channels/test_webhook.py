@@ -8,10 +8,6 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from standardwebhooks import Webhook
 
 from homing.channels import Letter
@@ -20,6 +16,7 @@ from homing.model.clock import SystemClock
 from homing.model.errors import ChannelFailed
 from homing.model.webhook_urls import new_signing_secret
 from homing.testing import WebhookReceiver
+from support.certificates import certify
 from unit.channels.letters import letter, show
 
 SECRET = new_signing_secret()
@@ -192,30 +189,6 @@ async def test_a_second_address_is_tried_where_the_first_does_not_answer(monkeyp
         answer_dns(monkeypatch, lambda: ["127.9.9.9", "127.0.0.1"])
         receipt = await channel_to(f"http://localhost:{port}/hook").send(letter(ADDRESS))
     assert receipt.detail == {"status": 200}
-
-
-def certify(folder: Path, name: str) -> Path:
-    """Make a certificate of a host, signed by nobody but itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / f"{name}.pem"
-    file.write_bytes(
-        certificate.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return file
 
 
 @pytest.mark.parametrize(("certified", "taken"), [("localhost", True), ("other.example", False)])

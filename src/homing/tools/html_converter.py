@@ -1,0 +1,35 @@
+"""Runs in a process of its own: a URL and its HTML come in on stdin, Markdown goes out on stdout.
+
+Pages are hostile: one with a hundred thousand attributes holds the interpreter's lock for seconds, and nobody knows
+which one ends the process. Here that costs one page and not a worker. Imports nothing of Homing.
+"""
+
+import contextlib
+import resource
+import sys
+
+from html_to_markdown import ConversionOptions, InlineDataMedia, PreprocessingOptions, convert
+
+CPU_SECONDS = 10
+MEMORY_BYTES = 1 << 30
+
+
+def main() -> None:
+    for limit, most in ((resource.RLIMIT_CPU, CPU_SECONDS), (resource.RLIMIT_AS, MEMORY_BYTES)):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(limit, (most, most))
+    url, _, html = sys.stdin.buffer.read().decode("utf-8", "replace").partition("\n")
+    options = ConversionOptions(
+        # Whole links: a model may follow only what it was shown.
+        base_url=url,
+        compact_tables=True,
+        extract_metadata=False,
+        inline_data_media=InlineDataMedia.ALT_TEXT_ONLY,
+        # Nothing a browser shows is left out: what looks like a menu or a form may be what was asked for.
+        preprocessing=PreprocessingOptions(preset="minimal", remove_navigation=False, remove_forms=False),
+    )
+    sys.stdout.buffer.write((convert(html, options).content or "").encode("utf-8", "replace"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""What a page says, as text for a model: HTML becomes Markdown with whole links, other text stays as it is."""
+
+import asyncio
+import codecs
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+# What a model is shown of one page. Together with its other results that must fit the model, page after page.
+MAX_CHARACTERS = 60_000
+CONVERT_SECONDS = 10.0
+
+_CONVERTER = str(Path(__file__).with_name("html_converter.py"))
+
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXT = re.compile(
+    r"text/.+|.+\+(json|xml)|application/(json|xml|javascript|ecmascript|x-ndjson|(x-)?yaml|toml|rtf|sql|x-sh)"
+)
+_UNSURE = ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})|^\s*<\?xml[^>]{0,100}?encoding=[\"']([\w.-]{1,40})",
+    re.IGNORECASE,
+)
+# Encodings of the web. Python knows more, and some of those take very long.
+_ENCODING = re.compile(
+    r"utf-(8|16|16-le|16-be)|ascii|iso8859-\d+|cp(1\d\d\d|866|874|932|949)|koi8-[rut]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab|tis-620"
+)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_TITLE = re.compile(r"<title\b[^>]{0,200}>([^<]{1,1000})", re.IGNORECASE)
+_HEAD = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageText:
+    """A page's title and words, and our own remark on what is missing from them."""
+
+    title: str = ""
+    text: str = ""
+    remark: str = ""
+
+
+async def read_page(body: bytes, content_type: str, url: str, *, seconds: float = CONVERT_SECONDS) -> PageText:
+    """Read a body as text."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if not body.strip():
+        return PageText(remark="The page is empty.")
+    if media_type in _UNSURE:
+        media_type = _guess(body)
+    if media_type not in _HTML and not _TEXT.fullmatch(media_type):
+        return PageText(remark=f"It is {_shown(media_type)} of {len(body)} bytes, and only text can be read.")
+    text = _decode(body, content_type)
+    if "\0" in text:
+        return PageText(remark=f"It says that it is {_shown(media_type)}, but its {len(body)} bytes are not text.")
+    if media_type not in _HTML:
+        return _cut("", text)
+    title = _title(text)
+    markdown = await _to_markdown(text, url, seconds)
+    if markdown is None:
+        return PageText(title=title, remark="The page is written in a way that cannot be read.")
+    if not markdown:
+        return PageText(title=title, remark="The page has no readable text; perhaps it is drawn by a script.")
+    return _cut(title, markdown)
+
+
+async def _to_markdown(html: str, url: str, seconds: float) -> str | None:
+    """Convert in another process; None when that takes too long or dies."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", _CONVERTER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            said, _ = await process.communicate(f"{url}\n{html}".encode("utf-8", "replace"))
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return said.decode().strip() if process.returncode == 0 else None
+
+
+def _cut(title: str, text: str) -> PageText:
+    if len(text) <= MAX_CHARACTERS:
+        return PageText(title=title, text=text)
+    remark = f"Only the first {MAX_CHARACTERS} of {len(text)} characters are shown."
+    return PageText(title=title, text=text[:MAX_CHARACTERS], remark=remark)
+
+
+def _guess(body: bytes) -> str:
+    start = body[:1024].lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
+        return "text/html"
+    return "application/octet-stream" if b"\0" in body[:1024] else "text/plain"
+
+
+def _decode(body: bytes, content_type: str) -> str:
+    for bom, name in _BOMS:
+        if body.startswith(bom):
+            return body[len(bom) :].decode(name, "replace")
+    named = _CHARSET.search(content_type)
+    declared = _DECLARED.search(body, 0, 2048)
+    names = [named[1] if named else "", (declared[1] or declared[2]).decode("ascii") if declared else ""]
+    for name in filter(None, map(_encoding, names)):
+        return body.decode(name, "replace")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        # Browsers read it so where nobody says anything better.
+        return body.decode("cp1252", "replace")
+
+
+def _encoding(name: str) -> str | None:
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    # What calls itself Latin-1 on the web is Windows'.
+    return {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(known, known) if _ENCODING.fullmatch(known) else None
+
+
+def _title(html: str) -> str:
+    found = _TITLE.search(html, 0, _HEAD)
+    return " ".join(unescape(found[1]).split())[:300] if found else ""
+
+
+def _shown(media_type: str) -> str:
+    return re.sub(r"[^\w.+/-]", "", media_type)[:80] or "a file"
