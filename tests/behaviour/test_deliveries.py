@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 import sqlalchemy as sa
 from standardwebhooks import Webhook
+from structlog.testing import capture_logs
 
 from homing.channels import Channel, Letter, Receipt
 from homing.channels.webhook import WebhookChannel
@@ -182,6 +183,27 @@ async def test_a_receiver_that_never_answers_leaves_a_dead_delivery_that_can_be_
     assert office.look(delivery_id).state == "sent"
     assert {letter.delivery_id for letter in channel.attempts} == {delivery_id}
     assert not office.retry(delivery_id)
+
+
+async def test_the_log_names_each_end_of_an_attempt_and_warns_only_of_a_dead_delivery(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    courier = office.courier(channel)
+    channel.fail(times=1)
+    channel.refuse(times=1)
+    with capture_logs() as logs:
+        office.owe("one", "pigeon:roof")
+        await courier.step()
+        office.make_due()
+        await courier.step()
+        office.owe("two", "pigeon:barn")
+        await courier.step()
+    told = [line for line in logs if str(line["event"]).startswith("delivery")]
+    assert [(line["event"], line["log_level"], line["attempt"]) for line in told] == [
+        ("delivery_failed", "info", 1),
+        ("delivery_dead", "warning", 2),
+        ("delivery_sent", "info", 1),
+    ]
+    assert ["error" in line for line in told] == [True, True, False]
 
 
 async def test_the_note_of_a_dead_delivery_wakes_nobody_and_there_is_one_an_address(office: Office) -> None:

@@ -61,10 +61,12 @@ alert by them. An event with a traceback is a bug in Homing."""
 _EVENTS = {
     "accept_failed": "A new connection could not be accepted, for example because file descriptors ran out.",
     "clock_leapt": "The system clock jumped. Jobs that came due in the leap wait (ADR 0027).",
-    "delivery.STATE": "An attempt at a delivery ended; STATE is `sent`, `failed` (tried again later) or `dead`.",
-    "delivery.broken": "A channel raised an unexpected error; the attempt counts as failed.",
-    "delivery.lost": "The result of an attempt could not be written; it may be sent again, under the same id.",
-    "delivery.take": "Due deliveries could not be read; the courier tries again.",
+    "delivery_broken": "A channel raised an unexpected error; the attempt counts as failed.",
+    "delivery_dead": "A delivery was given up; a person can try it again.",
+    "delivery_failed": "An attempt at a delivery failed; it is tried again later.",
+    "delivery_lost": "The result of an attempt could not be written; it may be sent again, under the same id.",
+    "delivery_sent": "A delivery arrived.",
+    "delivery_take": "Due deliveries could not be read; the courier tries again.",
     "lane_failed": "A lane's turn ended with an unexpected error; it is taken up again when its claim runs out.",
     "left_deaf": "At the end of the process, tasks or threads ignored cancellation; they end with the process.",
     "machine_broke": "The scheduler, runner, courier or sweeper stopped with an unexpected error.",
@@ -491,11 +493,8 @@ def _is_log(call: ast.Call) -> bool:
 
 def _event(call: ast.Call) -> str:
     named = next((word.value for word in call.keywords if word.arg == "action"), None) or call.args[0]
-    if isinstance(named, ast.Constant):
-        return str(named.value)
-    assert isinstance(named, ast.JoinedStr)
-    pieces = [piece.value if isinstance(piece, ast.FormattedValue) else piece for piece in named.values]
-    return "".join(piece.id.upper() if isinstance(piece, ast.Name) else ast.literal_eval(piece) for piece in pieces)
+    assert isinstance(named, ast.Constant), "An event's name is written out where it is logged."
+    return str(named.value)
 
 
 def write() -> None:

@@ -25,7 +25,7 @@ from homing.sandbox import running
 from homing.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from homing.sandbox.errors import NoSandbox
 from homing.sandbox.hosts import read_hosts
-from homing.sandbox.running import Ran, run
+from homing.sandbox.running import Ran, open_program, run
 from homing.sandbox.trial import try_sandbox
 from homing.sandbox.workspaces import make_workspace
 
@@ -186,6 +186,23 @@ def main() -> None:
         ran = await run(changed, asked["argv"], workspace=scene.workspace, seconds=asked.get("seconds", 30.0))
         return {"alive": alive(asked["mark"]), **shown(ran)}
 
+    async def talk(asked: Json) -> Json:
+        """Say lines to a program and hear one line for each; then leave it."""
+        heard: list[str] = []
+        env = asked.get("env", {})
+        async with open_program(changed, asked["argv"], workspace=scene.workspace, env=env) as pipes:
+            for line in asked["lines"]:
+                pipes.stdin.write(f"{line}\n".encode())
+                await pipes.stdin.drain()
+                heard.append((await pipes.stdout.readline()).decode())
+        return {"heard": heard, "errors": pipes.errors.decode(), "alive": alive(asked["mark"])}
+
+    async def stay(asked: Json) -> Json:
+        """Leave a program running until this process is killed."""
+        async with open_program(changed, asked["argv"], workspace=scene.workspace):
+            await asyncio.sleep(60)
+        return {}
+
     async def trial(asked: Json) -> Json:
         found = await try_sandbox(**({"searched": asked["searched"]} if "searched" in asked else {}))
         return {"version": list(found.version), "has_all_flags": found.has_all_flags}
@@ -193,7 +210,7 @@ def main() -> None:
     async def words(asked: Json) -> Json:
         return {"words": found.wrap(["true"], workspace=scene.workspace, reads=[scene.folder], filter_fd=3, info_fd=4)}
 
-    do = {f.__name__: f for f in (attempts, program, cancel, die, survivors, trial, words)}
+    do = {f.__name__: f for f in (attempts, program, cancel, die, survivors, talk, stay, trial, words)}
     print(json.dumps({"workspace": str(scene.workspace)}), flush=True)
     for line in sys.stdin:
         print(json.dumps(asyncio.run(answer(json.loads(line)))), flush=True)

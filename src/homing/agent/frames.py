@@ -96,6 +96,17 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield opener.start(), at
 
 
+def unframed(text: str) -> str:
+    """Give a text with the content of its frames in place of the frames, to show to a person."""
+    parts: list[str] = []
+    read = 0
+    for start, end in _spans(text):
+        content = text[text.index("\n", start) + 1 : text.rindex("\n[end of data ", start, end)]
+        parts += [text[read:start], content]
+        read = end
+    return "".join([*parts, text[read:]]).strip()
+
+
 def cut_frame(framed: str, cut: Callable[[str], str]) -> str:
     """Shorten the content of a frame, and leave the frame whole."""
     start, end = framed.index("\n") + 1, framed.rindex("\n[end of data ")

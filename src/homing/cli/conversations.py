@@ -7,17 +7,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from homing.cli import widgets
-from homing.cli.format import away, in_zone, instant, moment, now
+from homing.cli.format import away, in_zone, instant, moment, now, why_empty
 from homing.model.contract import Json
 
 SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
 KINDS = {"scheduled": "scheduled", "reminder": "reminder", "report": "report", "note": "note", "status": "status"}
 
 
-def sessions_table(sessions: Sequence[Json]) -> RenderableType:
+def sessions_table(sessions: Sequence[Json], *filters: object) -> RenderableType:
     """Draw sessions, newest activity first."""
     if not sessions:
-        return Text("No conversations yet. Begin one: homing chat")
+        return Text(why_empty("No conversations yet. Begin one: homing chat", "sessions list", *filters))
     current = now()
     rows = [_row(session, current) for session in sessions]
     headings = ("", "key", "title", "auto", "active", "last words")

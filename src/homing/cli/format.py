@@ -72,6 +72,13 @@ def outcome(run: Json) -> str:
     return f"{given}, not delivered to {', '.join(lost)}" if lost else given
 
 
+def why_empty(none: str, command: str, *filters: object) -> str:
+    """Say why a list is empty: there are none at all, or none that the filters let through."""
+    if all(one is None for one in filters):
+        return none
+    return f"Nothing matches the filter. To see all: homing {command}"
+
+
 def words_and_zone(job: Json) -> tuple[str, str]:
     """Part a schedule's words from its zone, so that the zone can stand beside the times."""
     tz = job["schedule"]["tz"]

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.connection import AsJson, Connection, connected
-from homing.cli.format import DELIVERY_GLYPHS, away, in_zone, instant, moment, now
+from homing.cli.format import DELIVERY_GLYPHS, away, in_zone, instant, moment, now, why_empty
 from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
 
 _SESSION = "A key or a title; else cli:main."
-_OUTCOMES = {"sent": "delivered", "pending": "next try then", "dead": "given up"}
+_OUTCOMES = {"sent": "delivered", "pending": "on its way", "dead": "not delivered"}
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids or unique beginnings of them.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="The most to show.")]
@@ -42,20 +42,23 @@ def since(field: str, otherwise: str = "") -> Callable[[Json], str]:
     return lambda one: away(instant(one[field]), now()) if one[field] else otherwise
 
 
-def at(*fields: str, otherwise: str = "") -> Callable[[Json], str]:
-    """Make a cell of the first of these instants that there is, on the clock of the zone."""
-
-    def cell(one: Json) -> str:
-        found = next((one[field] for field in fields if one[field]), None)
-        return moment(in_zone(found, one["zone"]), now()) if found else otherwise
-
-    return cell
+def at(field: str, otherwise: str = "") -> Callable[[Json], str]:
+    """Make a cell of an instant on the clock of the zone."""
+    return lambda one: moment(in_zone(one[field], one["zone"]), now()) if one[field] else otherwise
 
 
 def _sign(delivery: Json) -> Any:
     from homing.cli import widgets
 
     return widgets.sign(DELIVERY_GLYPHS, delivery["state"])
+
+
+def _when(delivery: Json) -> str:
+    """Say which time it is; when one was given up is not kept."""
+    if delivery["state"] == "dead":
+        return "gave up"
+    verb, field = ("sent", "sent_at") if delivery["state"] == "sent" else ("next try", "next_attempt_at")
+    return f"{verb} {at(field)(delivery)}"
 
 
 def _origin(memory: Json) -> str:
@@ -100,7 +103,7 @@ _DELIVERIES = Resource(
         "": _sign,
         "id": "id",
         "to": "address",
-        "when ({zone})": at("sent_at", "next_attempt_at"),
+        "when ({zone})": _when,
         "tries": lambda one: str(one["attempts"]),
         "outcome": lambda one: one["error"] or _OUTCOMES[one["state"]],
     },
@@ -188,7 +191,8 @@ def list_memories(
 ) -> None:
     """List what is remembered about you."""
     with connected(as_json) as connection:
-        show_all(connection, _MEMORIES, connection.server.pages("list_memories", limit=limit, q=q))
+        found = connection.server.pages("list_memories", limit=limit, q=q)
+        show_all(connection, _MEMORIES, found, none=why_empty(_MEMORIES.none, "memories list", q))
 
 
 def add_memory(text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact.")], as_json: AsJson = False) -> None:
@@ -226,7 +230,8 @@ def list_deliveries(
     with connected(as_json) as connection:
         key = session_key(connection, session) if session else None
         found = connection.server.pages("list_deliveries", limit=limit, state=state, session_key=key)
-        show_all(connection, _DELIVERIES, found, zone=connection.settings.timezone)
+        none = why_empty(_DELIVERIES.none, "deliveries list", state, key)
+        show_all(connection, _DELIVERIES, found, none=none, zone=connection.settings.timezone)
 
 
 def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
@@ -283,18 +288,20 @@ def remove_grants(
             connection.screen.show(grant, partial(sentence.format, **grant))
 
 
-def show_all(connection: Connection, kind: Resource, found: Iterable[Json], **more: str) -> None:
-    """Show things in their table, or as JSON; `more` is known of each of them."""
-    connection.screen.show_all(found, partial(_table, kind, more))
+def show_all(
+    connection: Connection, kind: Resource, found: Iterable[Json], *, none: str | None = None, **more: str
+) -> None:
+    """Show things in their table, or as JSON; `more` is known of each of them. `none` says why a table is empty."""
+    connection.screen.show_all(found, partial(_table, kind, none or kind.none, more))
 
 
-def _table(kind: Resource, more: Mapping[str, str], found: Sequence[Json]) -> Any:
+def _table(kind: Resource, none: str, more: Mapping[str, str], found: Sequence[Json]) -> Any:
     from rich.text import Text
 
     from homing.cli import widgets
 
     if not found:
-        return Text(kind.none.format(**more))
+        return Text(none.format(**more))
     rows = [
         tuple((one[cell] or "") if isinstance(cell, str) else cell(one) for cell in kind.columns.values())
         for one in ({**one, **more} for one in found)

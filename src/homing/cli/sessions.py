@@ -28,7 +28,7 @@ def list_sessions(
         def drawn(sessions: list[Json]) -> Any:
             from homing.cli.conversations import sessions_table
 
-            return sessions_table(sessions)
+            return sessions_table(sessions, q, channel)
 
         connection.screen.show_all(found, drawn)
 

@@ -73,7 +73,7 @@ class Courier:
         try:
             taken, pause = await self._store.write(lambda tx: self._take(tx, free, busy))
         except Exception:  # the rim: a database that is away comes back, and the courier is still there
-            log.exception("delivery.take")
+            log.exception("delivery_take")
             return _PAUSE_SECONDS
 
         def leave(task: asyncio.Task[None]) -> None:
@@ -109,7 +109,7 @@ class Courier:
         try:
             await self._carry(delivery)
         except Exception:  # the rim: nothing was written, so it is tried again under the same id
-            log.exception("delivery.lost", delivery_id=delivery.id)
+            log.exception("delivery_lost", delivery_id=delivery.id)
 
     async def _carry(self, delivery: Delivery) -> None:
         receipt, failure = None, None
@@ -118,14 +118,15 @@ class Courier:
         except ChannelFailed as error:
             failure = error
         state = await self._store.write(lambda tx: self._finish(tx, delivery, receipt, failure))
-        log.info(
-            f"delivery.{state}",
-            delivery_id=delivery.id,
-            session_key=delivery.session_key,
-            channel=channel_of(delivery.address),
-            attempt=delivery.attempts,
-            error=failure.detail if failure else None,
-        )
+        which, key, channel, tried = delivery.id, delivery.session_key, channel_of(delivery.address), delivery.attempts
+        if failure is None:
+            log.info("delivery_sent", delivery_id=which, session_key=key, channel=channel, attempt=tried)
+            return
+        why = failure.detail
+        if state == "dead":
+            log.warning("delivery_dead", delivery_id=which, session_key=key, channel=channel, attempt=tried, error=why)
+        else:
+            log.info("delivery_failed", delivery_id=which, session_key=key, channel=channel, attempt=tried, error=why)
 
     async def _send(self, delivery: Delivery) -> Receipt:
         if delivery.attempts > self._settings.delivery_attempts:
@@ -145,7 +146,7 @@ class Courier:
         except TimeoutError as error:
             raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
         except Exception as error:  # a broken channel is a failure like any other, and never a success
-            log.exception("delivery.broken", delivery_id=delivery.id, channel=name)
+            log.exception("delivery_broken", delivery_id=delivery.id, channel=name)
             raise ChannelFailed(f"The channel {name} broke ({type(error).__name__}); see the server's log.") from error
 
     def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:

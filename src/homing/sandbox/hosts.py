@@ -19,6 +19,10 @@ class Hosts:
     endings: tuple[str, ...]
     exact: frozenset[tuple[str, int]]
 
+    def has_exact(self, host: str, port: int) -> bool:
+        """Say whether an entry names this very host and port."""
+        return (_plain(host), port) in self.exact
+
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host that is not on the list, before its name is looked up."""
         host = _plain(host)
@@ -30,7 +34,7 @@ class Hosts:
 
     def check_address(self, host: str, port: int, address: Address) -> None:
         """Refuse an address that the host's name leads to and that its entry does not cover."""
-        kind, exact = kind_of(address), (_plain(host), port) in self.exact
+        kind, exact = kind_of(address), self.has_exact(host, port)
         # An exact entry may lead a name into a private network; only an address may name a cloud's metadata.
         if kind == "public" or (exact and (read_address(host) is not None or kind in ("loopback", "private"))):
             return

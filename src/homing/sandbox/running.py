@@ -1,6 +1,7 @@
-"""Run a program in the sandbox to its end, its time or the limit of its output; afterwards none of its processes lives.
+"""Run a program in the sandbox: to its end, its time or the limit of its output, or while somebody talks to it.
 
-Call it on the loop's own thread: `--die-with-parent` follows the thread that started bubblewrap.
+Afterwards none of its processes lives. On the loop's own thread: `--die-with-parent` follows the thread that started
+bubblewrap.
 """
 
 import asyncio
@@ -10,8 +11,8 @@ import re
 import shlex
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from errno import E2BIG
 from pathlib import Path
@@ -25,6 +26,7 @@ from homing.sandbox.proxy import open_proxy
 from homing.sandbox.seccomp import make_filter
 
 MAX_OUTPUT = 64 << 10
+KEPT_ERROR = 8 << 10
 # Bubblewrap's own environment, which the program can read in /proc/1/environ. What a caller adds is handed to the
 # program alone, by its input: a variable such as LD_PRELOAD must not reach bubblewrap, nor a secret any command line.
 ENVIRONMENT = {"PATH": SEARCHED, "HOME": WORKSPACE, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108 - inside
@@ -55,8 +57,7 @@ async def run(
     seconds: float = 30.0,
 ) -> Ran:
     """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
-    if not argv or not all(map(_can_be_given, argv)):
-        raise _invalid("A command is at least one word, each without NUL and in valid Unicode.")
+    _check(argv)
     program = _Program(_start_line(env or {}) + stdin)
     # A task of its own: a cancelled start would leave a process behind that nobody knows.
     over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
@@ -68,6 +69,46 @@ async def run(
         if not over.done():
             program.stop("cancelled")
             await _outlast(over)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipes:
+    """A program that runs and can be talked to."""
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    _stderr: bytearray
+
+    @property
+    def errors(self) -> bytes:
+        """The end of what the program wrote to stderr."""
+        return bytes(self._stderr)
+
+
+@asynccontextmanager
+async def open_program(
+    bubblewrap: Bubblewrap,
+    argv: Sequence[str],
+    *,
+    workspace: Path,
+    reads: Sequence[Path] = (),
+    hosts: Hosts | None = None,
+    env: Mapping[str, str] | None = None,
+) -> AsyncGenerator[Pipes]:
+    """Run a program for as long as the block lasts, and talk to it; then it is killed with all its processes."""
+    _check(argv)
+    program = _TalkingProgram(_start_line(env or {}))
+    # A task of its own, as in `run`.
+    over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
+    try:
+        await asyncio.wait([over, program.pipes], return_when=asyncio.FIRST_COMPLETED)
+        if over.done():
+            # It never began: this raises the sentence that says why.
+            over.result()
+        yield program.pipes.result()
+    finally:
+        program.stop("cancelled")
+        await _outlast(over)
 
 
 class _Program:
@@ -120,7 +161,7 @@ class _Program:
                 if self._ended is not None:
                     self.stop(self._ended)
             kept_out, kept_err, code, _ = await asyncio.gather(
-                self._read(out), self._read(err), self._process.wait(), self._feed()
+                self._read(out), self._read_errors(err), self._process.wait(), self._feed()
             )
             if self._first is not None:
                 # Bubblewrap ends with the program; what that left behind is killed, and this waits for the last of it.
@@ -160,6 +201,50 @@ class _Program:
                 self.stop("output")
         return bytes(kept)
 
+    async def _read_errors(self, stream: asyncio.StreamReader) -> bytes:
+        return await self._read(stream)
+
+
+class _TalkingProgram(_Program):
+    """Lends its pipes to somebody else until it is stopped."""
+
+    def __init__(self, given: bytes) -> None:
+        super().__init__(given)
+        self.pipes: asyncio.Future[Pipes] = asyncio.get_running_loop().create_future()
+        self._stderr = bytearray()
+        self._stopped = asyncio.Event()
+
+    def stop(self, ended: Ended) -> None:
+        super().stop(ended)
+        self._stopped.set()
+
+    async def _feed(self) -> None:
+        assert self._process
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin
+        assert stdout
+        if self._first is None or self._ended is not None:
+            self._stopped.set()
+            return
+        with suppress(ConnectionError):
+            stdin.write(self._given)
+            await stdin.drain()
+        if not self.pipes.done():
+            self.pipes.set_result(Pipes(stdin=stdin, stdout=stdout, _stderr=self._stderr))
+
+    async def _read(self, stream: asyncio.StreamReader) -> bytes:
+        """Leave the output to the caller; what it did not read is read away, for `wait`."""
+        await self._stopped.wait()
+        while await stream.read(MAX_OUTPUT):
+            pass
+        return b""
+
+    async def _read_errors(self, stream: asyncio.StreamReader) -> bytes:
+        while chunk := await stream.read(MAX_OUTPUT):
+            self._stderr += chunk
+            del self._stderr[:-KEPT_ERROR]
+        return bytes(self._stderr)
+
 
 async def _outlast(task: "asyncio.Future[Ran]") -> None:
     """Wait for a task that has been stopped, however often we are cancelled meanwhile."""
@@ -196,6 +281,11 @@ def _start_line(env: Mapping[str, str]) -> bytes:
         if not _NAME.fullmatch(name) or "\n" in value or not _can_be_given(value):
             raise ValueError(f"{name} cannot be set for a program")
     return os.fsencode("".join([":", *(f"; export {name}={shlex.quote(value)}" for name, value in env.items()), "\n"]))
+
+
+def _check(argv: Sequence[str]) -> None:
+    if not argv or not all(map(_can_be_given, argv)):
+        raise _invalid("A command is at least one word, each without NUL and in valid Unicode.")
 
 
 def _can_be_given(word: str) -> bool:

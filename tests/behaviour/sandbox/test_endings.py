@@ -106,6 +106,28 @@ def test_nothing_is_alive_after_a_second_cancel_right_behind_the_first(driver: D
         assert driver.ask("cancel", argv=argv, mark=mark, after=after, again=again) == {"alive": []}
 
 
+def test_a_program_is_talked_to_line_by_line_and_killed_with_its_children_afterwards(driver: Driver) -> None:
+    mark = _mark()
+    answers = 'while read -r line; do echo "heard $line" >&2; echo "$GREETING $line"; done'
+    argv = _leaves_a_child(mark, f"trap '' TERM HUP; {answers}; sleep {mark}")
+    answer = driver.ask("talk", argv=argv, mark=mark, lines=["one", "two"], env={"GREETING": "hello"})
+
+    assert answer == {"heard": ["hello one\n", "hello two\n"], "errors": "heard one\nheard two\n", "alive": []}
+
+
+def test_a_program_that_has_ended_gives_those_who_talk_to_it_the_end_of_its_output(driver: Driver) -> None:
+    argv = ["sh", "-c", "echo 'no API key' >&2; exit 3"]
+    answer = driver.ask("talk", argv=argv, mark=_mark(), lines=["one"])
+
+    assert answer == {"heard": [""], "errors": "no API key\n", "alive": []}
+
+
+def test_a_program_that_cannot_begin_says_why_to_those_who_would_talk_to_it(driver: Driver) -> None:
+    answer = driver.ask("talk", argv=["cat"], mark=_mark(), lines=[], changes=[(["--unshare-pid"], ["--no-such-flag"])])
+
+    assert "no-such-flag" in answer["refused"]
+
+
 @pytest.mark.parametrize("argv", [[], ["echo", "a\0b"], ["echo", "\ud800"]])
 def test_a_command_that_cannot_be_given_to_a_program_is_refused(driver: Driver, argv: list[str]) -> None:
     assert driver.ask("program", argv=argv)["refused"].startswith("A command is at least one word")
@@ -146,6 +168,18 @@ def test_nothing_is_alive_after_a_kill_9_of_the_process_that_ran_it(who: Who) ->
     mark = _mark()
     with drive(who) as driver:
         driver.send("program", argv=_leaves_a_child(mark, f"sleep {mark}"))
+        _until_started(driver)
+        assert alive(mark)
+        driver.process.kill()
+        driver.process.wait()
+        assert _until_dead(mark) == []
+
+
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_a_program_that_is_talked_to_and_ignores_sigterm_dies_with_a_kill_9_of_its_worker(who: Who) -> None:
+    mark = _mark()
+    with drive(who) as driver:
+        driver.send("stay", argv=_leaves_a_child(mark, f"trap '' TERM HUP; sleep {mark}"))
         _until_started(driver)
         assert alive(mark)
         driver.process.kill()

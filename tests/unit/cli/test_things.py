@@ -1,5 +1,8 @@
 """Sessions, memories, hooks, webhooks, tokens, deliveries: listed, made, taken away."""
 
+import sqlite3
+from pathlib import Path
+
 import pytest
 
 from support.commands import Homing
@@ -128,6 +131,41 @@ def test_a_token_is_made_listed_and_revoked(homing: Homing) -> None:
 def test_there_are_no_deliveries_yet(homing: Homing) -> None:
     assert homing("deliveries", "list").out.strip() == "Nothing was sent to other channels."
     assert homing("deliveries", "retry", "dlv_none").code == 2
+
+
+def test_a_listed_delivery_says_what_its_time_means(homing: Homing, home: Path) -> None:
+    homing("send", "main", "hello")
+    address = homing("webhooks", "add", "https://example.com/in", "--json").object["address"]
+    sent, dead, _ = (homing("sessions", "test", "main", address, "--json").object["id"] for _ in range(3))
+    with sqlite3.connect(home / "homing.db") as database:
+        nine = "1900000000000000"
+        database.execute(f"update delivery set next_attempt_at = {nine}")
+        made = "next_attempt_at = null, state ="
+        database.execute(f"update delivery set {made} 'sent', sent_at = {nine} where id = '{sent}'")
+        database.execute(f"update delivery set {made} 'dead', error = 'It is closed.' where id = '{dead}'")
+    database.close()
+    waits, gone, done = homing("deliveries", "list").out.splitlines()[-3:]
+    assert "next try Sun 17 Mar 2030 18:46:40" in waits
+    assert "gave up" in gone
+    assert "It is closed." in gone
+    assert "sent Sun 17 Mar 2030 18:46:40" in done
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("deliveries", "list", "--state", "dead"),
+        ("cron", "list", "--q", "fruit"),
+        ("cron", "list", "--disabled"),
+        ("sessions", "list", "--channel", "web"),
+        ("memories", "list", "--q", "fruit"),
+    ],
+)
+def test_an_empty_list_says_when_only_the_filter_emptied_it(homing: Homing, words: tuple[str, ...]) -> None:
+    homing("cron", "add", "in 1 hour", "x")
+    homing("memories", "add", "I like pears")
+    said = homing(*words).out.strip()
+    assert said == f"Nothing matches the filter. To see all: homing {words[0]} list"
 
 
 def test_a_title_names_a_session(homing: Homing) -> None:

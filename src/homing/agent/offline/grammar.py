@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from homing.agent.offline import automations, memories
+from homing.agent.offline import automations, hands, memories
 from homing.agent.offline.phrases import TO_DO, split_back, split_front, strip_joint
 from homing.agent.offline.plans import HELP, LABEL, Plan, say
 from homing.agent.offline.scene import Call, Scene
@@ -40,6 +40,13 @@ _RECALL = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"\A{TO_DO.pattern}|\b(?:say|remind me)\b", re.IGNORECASE)
+_FETCH = re.compile(r"(?:fetch|open|look at|read) (?P<url>https?://\S+)", re.IGNORECASE)
+_SEARCH = re.compile(r"search (?:the web )?for (?P<query>.+)", re.IGNORECASE)
+_FILE = r"(?P<path>[^\s?]*[./][^\s?]*)"
+_READ = re.compile(rf"(?:what(?:'s| is) in|read|show|cat) (?:the file )?{_FILE}", re.IGNORECASE)
+_FILES = re.compile(r"(?:list|show)(?: me)?(?: the| my)? files(?: in (?P<path>\S+))?", re.IGNORECASE)
+_RUN = re.compile(r"run\s+(?P<target>.+?)(?:\s+now)?", re.IGNORECASE | re.DOTALL)
+_SHELL = re.compile(r"\$\s*(?P<command>.+)", re.DOTALL)
 _SAY = re.compile(r"say\s+(?P<text>.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -110,12 +117,21 @@ _ASKING: tuple[Rule, ...] = (
     (_LIKED, lambda scene, found: memories.likes(scene, "喜欢" if found["chinese"] else "like")),
     (_RECALL, lambda scene, found: memories.recall(scene, _anything(found))),
 )
-_SCHEDULED_RULES: tuple[Rule, ...] = (*_ASKING, (_SAY, lambda scene, found: say(found["text"])))
+_LOOKING: tuple[Rule, ...] = (
+    (_FETCH, lambda scene, found: hands.use(scene, "fetch_url", url=found["url"])),
+    (_SEARCH, lambda scene, found: hands.use(scene, "search_web", query=found["query"])),
+    (_READ, lambda scene, found: hands.use(scene, "read_file", path=found["path"])),
+    (_FILES, lambda scene, found: hands.use(scene, "list_files", path=found["path"] or "")),
+    (_SHELL, lambda scene, found: hands.use(scene, "run_command", command=found["command"])),
+)
+_SCHEDULED_RULES: tuple[Rule, ...] = (*_ASKING, *_LOOKING, (_SAY, lambda scene, found: say(found["text"])))
 _RULES: tuple[Rule, ...] = (
     (_HELP, lambda scene, found: say(HELP)),
     *_ASKING,
+    *_LOOKING,
     (_UNDO, lambda scene, found: automations.undo(scene)),
     (_AGAIN, lambda scene, found: automations.again(scene, found["rest"])),
+    (_RUN, lambda scene, found: hands.run(scene, found["target"].strip())),
     (_CHANGE, lambda scene, found: automations.change(scene, found["verb"].lower(), found["target"].strip())),
     (_REMIND, lambda scene, found: automations.remind(scene, found["rest"])),
     (_REMEMBER, lambda scene, found: memories.remember(scene, _anything(found))),

@@ -28,7 +28,7 @@ _TIME_BEGINS = re.compile(
     re.IGNORECASE,
 )
 # Only a sentence that begins with something to do may carry its time at the end: "I ran at 9" asks for nothing.
-TO_DO = re.compile(r"(?:say|tell|check|look|send|write|report|ask|ping|wake|summari[sz]e|do)\b", re.IGNORECASE)
+TO_DO = re.compile(r"(?:say|tell|check|look|fetch|send|write|report|ask|ping|wake|summari[sz]e|do)\b", re.IGNORECASE)
 _PLEASE = re.compile(r"\Aplease\s+", re.IGNORECASE)
 _WISH = re.compile(r"\Aremind me\b\s*", re.IGNORECASE)
 # "to 5 to call" goes on with the time: it is the end of "from 3 to 5".

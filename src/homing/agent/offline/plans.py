@@ -14,6 +14,7 @@ this is what I can do without a model:
 - remind me in 2 minutes to stretch
 - every weekday at 8 say good morning
 - list · pause 2 · resume 2 · cancel 2 · cancel all · skip 2 · run 2 · why 2 · undo · again in 10m
+- fetch https://example.org · run ls · what is in notes.txt · list files
 - remember that the key is under the mat · what did I say about apples · forget apples
 - help
 

@@ -42,7 +42,7 @@ def list_jobs(
         def drawn(jobs: list[Json]) -> Any:
             from homing.cli.jobs.tables import jobs_table
 
-            return jobs_table(jobs)
+            return jobs_table(jobs, enabled, key, q, status)
 
         connection.screen.show_all(connection.server.pages("list_jobs", limit=limit, **query), drawn)
 

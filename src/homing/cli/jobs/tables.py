@@ -17,16 +17,18 @@ from homing.cli.format import (
     now,
     outcome,
     took,
+    why_empty,
     words_and_zone,
 )
 from homing.model.clock import NOTHING_FIRES
 from homing.model.contract import Json
 
 
-def jobs_table(jobs: Sequence[Json]) -> RenderableType:
+def jobs_table(jobs: Sequence[Json], *filters: object) -> RenderableType:
     """Draw jobs: mark, name and id, when and where, next, last runs."""
     if not jobs:
-        return Text('No automations. Add one: homing cron add "every weekday at 8" "Say good morning"')
+        none = 'No automations. Add one: homing cron add "every weekday at 8" "Say good morning"'
+        return Text(why_empty(none, "cron list", *filters))
     current = now()
     rows = [(widgets.sign(JOB_GLYPHS, job["status"]), *_cells(job, current)) for job in jobs]
     return widgets.Listing(headings=("", "name", "when", "next", "last"), rows=rows, gives=("when", "name"))

@@ -1,0 +1,172 @@
+"""MCP servers of an agent: how each is reached, the tools it offers, and which of those a person has accepted. Pure."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Literal
+
+from homing.model.errors import Invalid
+
+Transport = Literal["stdio", "http"]
+ServerPolicy = Literal["allow", "ask", "deny"]
+ServerState = Literal["pending", "ready", "failing", "changed", "off"]
+
+MAX_TOOLS = 128
+MAX_DESCRIPTION = 1000
+MAX_SCHEMA_BYTES = 64 << 10
+FAILED_STARTS = 3
+_LONGEST_NAME = 64
+_HASH = 8
+_LOADERS = re.compile(
+    r"(PATH|HOME|ENV|BASH_ENV|SHELLOPTS|IFS|TMPDIR|NODE_OPTIONS|NODE_PATH|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|CLASSPATH"
+    r"|GIT_SSH.*|GIT_EXEC_PATH|(LD_|DYLD_|PYTHON|PERL5|HOMING_|.*_proxy$).*|.*_PROXY)",
+)
+_RUNNERS = ("uvx", "uv", "npx", "pnpx", "bunx", "pipx", "docker", "podman")
+_NOT_YET = (
+    "{command} fetches a package and runs it; packages of an agent come with approvals and are not there yet. Install"
+    " the server on this machine, and give its own command."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Secret:
+    """A value that is named here and kept elsewhere."""
+
+    name: str
+
+
+Value = str | Secret
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpTool:
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+    repeatable: bool
+    sha256: str
+    accepted_sha256: str | None = None
+    """What a person accepted last; the tool is on only while it is still this."""
+    policy: ServerPolicy | None = None
+    """None: the server's."""
+
+    @property
+    def accepted(self) -> bool:
+        return self.accepted_sha256 == self.sha256
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpServer:
+    """A server of one agent."""
+
+    agent_id: str
+    name: str
+    transport: Transport
+    command: str | None
+    args: tuple[str, ...]
+    url: str | None
+    env: Mapping[str, Value]
+    headers: Mapping[str, Value]
+    hosts: tuple[str, ...]
+    policy: ServerPolicy
+    tools: tuple[McpTool, ...] = ()
+    state: ServerState = "pending"
+    error: str | None = None
+    failed_starts: int = 0
+    revision: int = 1
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the secrets that it is given."""
+        given = (*self.env.values(), *self.headers.values())
+        return tuple(dict.fromkeys(value.name for value in given if isinstance(value, Secret)))
+
+    @property
+    def tools_sha256(self) -> str:
+        """A digest of what the server offers, accepted or not: who accepts names what they saw."""
+        return _digest([[tool.name, tool.sha256] for tool in self.tools])
+
+    @property
+    def offered(self) -> tuple[McpTool, ...]:
+        """Tools that a turn may be given: accepted, and allowed without a question."""
+        if self.state not in ("ready", "changed"):
+            return ()
+        return tuple(tool for tool in self.tools if tool.accepted and (tool.policy or self.policy) == "allow")
+
+    def listed(self, tools: Iterable[McpTool], *, accept: bool = False) -> "McpServer":
+        """Give the server as it is after it came up with these tools: ready, or changed if some are not accepted."""
+        before = {tool.name: tool for tool in self.tools}
+        now = tuple(_kept(tool, before.get(tool.name), accept=accept) for tool in tools)
+        state: ServerState = "ready" if all(tool.accepted for tool in now) else "changed"
+        return replace(self, tools=now, state=state, error=None, failed_starts=0)
+
+    def accept(self) -> "McpServer":
+        """Accept every tool as it is."""
+        now = tuple(replace(tool, accepted_sha256=tool.sha256) for tool in self.tools)
+        return replace(self, tools=now, state="ready" if self.state == "changed" else self.state)
+
+    def did_not_start(self, error: str, *, at_once: bool = False) -> "McpServer":
+        """Give the server after a start that failed; after the third in a row its tools are left out."""
+        failed = self.failed_starts + 1
+        failing = at_once or failed >= FAILED_STARTS
+        return replace(self, error=error, failed_starts=failed, state="failing" if failing else self.state)
+
+
+def _kept(tool: McpTool, before: McpTool | None, *, accept: bool) -> McpTool:
+    accepted = tool.sha256 if accept else before.accepted_sha256 if before else None
+    return replace(tool, accepted_sha256=accepted, policy=before.policy if before else None)
+
+
+def make_tool(name: str, description: str, schema: Mapping[str, object], hints: Mapping[str, object]) -> McpTool:
+    """Make a tool from what a server says, or refuse one that cannot be offered to a model."""
+    if not 1 <= len(name) <= 128:
+        raise ValueError(f"a tool's name has {len(name)} characters; 1 to 128 are possible")
+    size = len(json.dumps(schema))
+    if size > MAX_SCHEMA_BYTES:
+        raise ValueError(f"the schema of {name} has {size >> 10} kB; at most {MAX_SCHEMA_BYTES >> 10} are possible")
+    # Of the whole description, before it is cut: a change behind the cut is a change too.
+    digest = _digest({"name": name, "description": description, "schema": schema, "hints": hints})
+    return McpTool(
+        name=name,
+        description=description[:MAX_DESCRIPTION],
+        schema=schema,
+        repeatable=hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True,
+        sha256=digest,
+    )
+
+
+def tool_name(server: str, tool: str, *, taken: Iterable[str] = ()) -> str:
+    """Name a tool for the model: `server_tool`; what cannot be said so, or is taken, ends with a hash."""
+    plain = f"{server}_{tool}"
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", plain)
+    if name == plain and len(name) <= _LONGEST_NAME and name not in taken:
+        return name
+    return f"{name[: _LONGEST_NAME - _HASH - 1]}_{hashlib.sha256(plain.encode()).hexdigest()[:_HASH]}"
+
+
+def check_command(command: str) -> None:
+    """Refuse what would fetch its program from elsewhere."""
+    if PurePosixPath(command).name in _RUNNERS:
+        raise Invalid(_NOT_YET.format(command=PurePosixPath(command).name), field="command", code="out_of_range")
+
+
+def check_env_name(name: str) -> None:
+    """Refuse a variable that changes which code a program loads, or where it looks."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,127}", name):
+        raise Invalid(f"{name:.80} is not a name of a variable.", field="env", code="out_of_range")
+    if _LOADERS.fullmatch(name):
+        detail = f"{name} cannot be set: it changes which programs and libraries are run."
+        raise Invalid(detail, field="env", code="out_of_range")
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""Where a program given by an administrator lies, and what of this machine the sandbox must show for it to run.
+
+Only what belongs to it is shown: a virtual environment with the Python that it was made from, a `node_modules` folder,
+or the file alone. Never a folder that holds a home.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from homing.model.errors import Invalid
+from homing.sandbox.bubblewrap import SEARCHED
+
+# Seen in every sandbox (see `bubblewrap.py`).
+_SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"), Path("/nix/store"))
+_LINKS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A program by its own path, and the folders that it needs beside the system."""
+
+    path: Path
+    reads: tuple[Path, ...]
+
+    @property
+    def search_path(self) -> str:
+        """The PATH inside: what lies beside the program comes first, as in an activated environment."""
+        return SEARCHED if not self.reads else f"{self.path.parent}:{SEARCHED}"
+
+
+def find_command(name: str, *, private: Sequence[Path]) -> Command:
+    """Find a program on this machine, or refuse with the sentence that helps. Nothing around `private` is shown."""
+    found = shutil.which(name, path=SEARCHED)
+    if found is None:
+        where = f"name it by its whole path, or install it into one of {SEARCHED.replace(':', ', ')}"
+        raise _invalid(f"There is no program {name:.200} on this machine: {where}.")
+    path = Path(found)
+    if not path.is_absolute():
+        raise _invalid(f"{name:.200} is not a whole path, nor a name in {SEARCHED.replace(':', ', ')}.")
+    reads = tuple(dict.fromkeys(_reads(path)))
+    for shown in reads:
+        if any(_overlap(shown, kept) for kept in private) or shown == Path.home():
+            raise _invalid(
+                f"{name:.200} lies where Homing keeps its own files or a person theirs: the sandbox would have to"
+                f" show {shown}. Install it into a folder of its own."
+            )
+    return Command(path=path, reads=reads)
+
+
+def _reads(path: Path) -> Iterable[Path]:
+    """Follow the links of a program, and say what each of its places needs."""
+    for _ in range(_LINKS):
+        if not _in_system(path):
+            yield from _around(path)
+        if not path.is_symlink():
+            return
+        path = Path(os.path.normpath(path.parent / path.readlink()))
+
+
+def _around(path: Path) -> Iterable[Path]:
+    if "node_modules" in path.parts:
+        yield Path(*path.parts[: path.parts.index("node_modules") + 1])
+        return
+    environment = next((parent for parent in path.parents if (parent / "pyvenv.cfg").is_file()), None)
+    if environment is None:
+        yield path
+        return
+    yield environment
+    for python in (environment / "bin" / "python").resolve(), (environment / "bin" / "python3").resolve():
+        # PREFIX/bin/python3.11: the Python that the environment was made from, with its library.
+        if python.is_file() and not _in_system(python) and python.parent.name == "bin":
+            yield python.parent.parent
+
+
+def _in_system(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in _SYSTEM)
+
+
+def _overlap(shown: Path, kept: Path) -> bool:
+    shown, kept = shown.resolve(), kept.resolve()
+    return shown.is_relative_to(kept) or kept.is_relative_to(shown)
+
+
+def _invalid(detail: str) -> Invalid:
+    return Invalid(detail, field="command", code="out_of_range")
