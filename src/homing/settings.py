@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from homing.model.errors import FieldError, Invalid
-from homing.model.hours import USUAL_HOURS, NamedHours
+from homing.model.hours import USUAL_HOURS, NamedHours, read_hours
 
 PREFIX = "HOMING_"
 FILE = "homing.toml"
@@ -89,15 +89,7 @@ def _url(*schemes: str) -> Callable[[object], str]:
 
 
 def _hours(value: object) -> tuple[time, time]:
-    first, dash, last = _text(value).partition("-")
-    try:
-        begin, end = time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
-        # They are read on each user's own clock; and between a time and itself there is no hour.
-        if not dash or begin.tzinfo or end.tzinfo or begin == end:
-            raise ValueError
-    except ValueError:
-        raise ValueError("must be two different times of day without a zone, such as 08:00-22:00") from None
-    return begin, end
+    return read_hours(_text(value))
 
 
 def _named_hours(value: object) -> NamedHours:

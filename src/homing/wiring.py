@@ -18,7 +18,7 @@ import structlog
 
 from homing.agent.choice import choose, why_unusable
 from homing.agent.models import Models
-from homing.model.agents import MAIN, Agent
+from homing.model.agents import INSTRUCTIONS, MAIN, Agent
 from homing.model.clock import Clock, SystemClock
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.ids import new_id
@@ -46,14 +46,7 @@ _ELSEWHERE = (
     " `homing work` there, or add the webhook with a URL that every engine can reach."
 )
 
-MAIN_AGENT = Agent(
-    id=MAIN,
-    name="Main",
-    instructions=(
-        "You are a helpful assistant in a lasting conversation. You have a sense of time: you can come back to this"
-        " conversation later by yourself. Answer briefly and plainly."
-    ),
-)
+MAIN_AGENT = Agent(id=MAIN, name="Main", instructions=INSTRUCTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +72,7 @@ def wire(settings: Settings, *, clock: Clock | None = None, models: Models | Non
         model_why=choice.why,
         settings=settings,
         why_unusable=lambda name: None if name in models.extra else why_unusable(name, os.environ, default=choice.name),
+        calls_tools=models.calls_tools,
     )
     store = Store(settings.database_url, clock)
     return Homing(settings=settings, clock=clock, store=store, instance=instance, models=models)

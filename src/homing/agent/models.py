@@ -16,6 +16,7 @@ from homing.model.job_fields import THINKING_LEVELS
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+    from pydantic_ai.profiles import ModelProfile
     from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
 __all__ = ["OFFLINE", "Choice", "Models", "choose", "read_thinking"]
@@ -66,6 +67,13 @@ class Models:
             settings |= ModelSettings(max_retries=0, timeout=cast(float, httpx2.Timeout(**_SECONDS)))
         return settings
 
+    def calls_tools(self, name: str) -> bool:
+        """Say whether a model can call tools, as far as its profile tells; unknown ones are taken to."""
+        if name == OFFLINE and name not in self.extra:
+            return True
+        profile = self.extra[name].profile if name in self.extra else _profile(name)
+        return profile.get("supports_tools", True)
+
     async def close(self) -> None:
         """Close every connection."""
         made, self._made = self._made, {}
@@ -80,6 +88,16 @@ def read_thinking(text: str) -> "ThinkingLevel":
         known = ", ".join(THINKING)
         raise Invalid(f"Cannot read {text!r} as a thinking level. Use one of: {known}.", field="payload.thinking")
     return level
+
+
+def _profile(name: str) -> "ModelProfile":
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - see above
+
+    provider, _, model = name.partition(":")
+    try:
+        return infer_provider_class(provider).model_profile(model) or {}
+    except (ImportError, ValueError):
+        return {}
 
 
 def _make(name: str) -> "Model":

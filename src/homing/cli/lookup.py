@@ -1,4 +1,4 @@
-"""Which job or session somebody means, by id or name; and the session that needs no name."""
+"""Which job, agent or session somebody means, by id or name; and the session that needs no name."""
 
 from homing.cli.connection import Connection
 from homing.cli.problems import Problem, refused
@@ -31,6 +31,18 @@ def find_job(server: BaseClient, given: str) -> Json:
     if fits:
         raise refused(_choose(given, [f"{job['id']}  {job['name']}" for job in fits]), code="ambiguous")
     raise refused(f"There is no automation {given}.", code="not_found", hint="`homing cron list` shows yours.")
+
+
+def find_agent(server: BaseClient, given: str) -> Json:
+    """Find an agent by id, by a beginning of it, or by its name or words of it; several are listed."""
+    if not given.strip():
+        raise _nothing("agent")
+    fits = fitting(given, server.pages("list_agents"), lambda agent: (agent["id"], agent["name"]))
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise refused(_choose(given, [f"{agent['id']}  {agent['name']}" for agent in fits]), code="ambiguous")
+    raise refused(f"There is no agent {given}.", code="not_found", hint="`homing agents list` shows them.")
 
 
 def find_one(things: list[Json], given: str, noun: str, prefix: str) -> Json:

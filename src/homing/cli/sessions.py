@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.connection import AsJson, Connection, connected
-from homing.cli.lookup import session_key
+from homing.cli.lookup import find_agent, session_key
 from homing.cli.output import note
 from homing.cli.problems import Problem, refused
+from homing.model.agents import MAIN
 from homing.model.contract import Json
 
 SessionSaid = Annotated[str, typer.Argument(metavar="SESSION", help="A key, a title, or NAME for cli:NAME.")]
@@ -56,12 +57,15 @@ def update(
     no_address: Annotated[list[str] | None, typer.Option("--no-address", help="No longer send them there.")] = None,
     title: Annotated[str | None, typer.Option(help="What it is called.")] = None,
     tz: Annotated[str | None, typer.Option("--tz", help="Its time zone.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Who answers from now on, also its automations.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a conversation: where its messages go, its title, its time zone."""
+    """Change a conversation: where its messages go, its title, its time zone, its agent."""
     with connected(as_json) as connection:
         key = session_key(connection, session)
         body: Json = {name: given for name, given in (("title", title), ("timezone", tz)) if given is not None}
+        if agent is not None:
+            body["agent_id"] = find_agent(connection.server, agent)["id"]
         if address or no_address:
             known = connection.server.ask("get_session", session_key=key)
             wanted = list(dict.fromkeys([*known["addresses"], *(address or ())]))
@@ -76,7 +80,8 @@ def update(
 def _updated(session: Json) -> str:
     called = f'"{session["title"]}" ({session["key"]})' if session["title"] else session["key"]
     zone = f", in {session['timezone']}" if session["timezone"] else ""
-    return f"{called}{zone} sends its messages to {', '.join(session['addresses']) or 'nobody'}."
+    agent = "" if session["agent_id"] == MAIN else f", with {session['agent_id']}"
+    return f"{called}{zone}{agent} sends its messages to {', '.join(session['addresses']) or 'nobody'}."
 
 
 def send_test(

@@ -67,6 +67,17 @@ GROUPS = {
         },
         hidden={"ls": "sessions:list_sessions", "show": "sessions:get", "rm": "sessions:delete"},
     ),
+    "agents": Group(
+        help="Agents: who answers, with which model, instructions and tools.",
+        commands={
+            "list": "agents:list_agents",
+            "get": "agents:get",
+            "add": "agents:add",
+            "update": "agents:update",
+            "remove": "agents:remove",
+        },
+        hidden={"ls": "agents:list_agents", "show": "agents:get", "rm": "agents:remove"},
+    ),
     "deliveries": Group(
         help="Messages on their way to other channels.",
         commands={"list": "resources:list_deliveries", "retry": "resources:retry_deliveries"},

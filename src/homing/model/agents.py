@@ -11,6 +11,12 @@ MAIN = "main"
 SCHEDULERS = ("schedule_task", "cron", "schedule_message")
 """The names of the one tool that works with jobs; an agent is offered it under one of them and understood under all."""
 
+INSTRUCTIONS = (
+    "You are a helpful assistant in a lasting conversation. You have a sense of time: you can come back to this"
+    " conversation later by yourself. Answer briefly and plainly."
+)
+"""What an agent is told that has no instructions of its own."""
+
 ToolPolicy = Literal["allow", "ask", "deny"]
 _STRICTER: tuple[ToolPolicy, ...] = ("deny", "ask", "allow")
 

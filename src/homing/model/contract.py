@@ -140,6 +140,7 @@ def _op(
     )
 
 
+_AGENT = "/api/agents/{agent_id}"
 _SESSION = "/api/sessions/{session_key}"
 _JOB = "/api/jobs/{job_id}"
 _CLOSED = {200: "With `wait`: the turn that took the message has closed."}
@@ -149,7 +150,11 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("status", "status.get_status", "GET /api/status", "cron status"),
     _op("people", "people.get_me", "GET /api/me"),
     _op("people", "people.update_me", "PATCH /api/me"),
-    _op("people", "people.list_agents", "GET /api/agents"),
+    _op("agents", "agents.list_agents", "GET /api/agents", "agents list"),
+    _op("agents", "agents.get_agent", f"GET {_AGENT}", "agents get ID", mcp=False),
+    _op("agents", "agents.add_agent", "POST /api/agents", "agents add", status=201, who="admin", mcp=False),
+    _op("agents", "agents.update_agent", f"PATCH {_AGENT}", "agents update ID", who="admin", mcp=False),
+    _op("agents", "agents.remove_agent", f"DELETE {_AGENT}", "agents remove ID", who="admin", mcp=False),
     _op("people", "people.list_users", "GET /api/users", "tokens list --all", who="admin", mcp=False),
     _op("people", "people.list_tokens", "GET /api/tokens", "tokens list", mcp=False),
     _op("people", "people.create_token", "POST /api/tokens", "tokens create", status=201, mcp=False, once="token"),

@@ -77,6 +77,12 @@ class UnknownModel(Invalid):
     code = "unknown_model"
 
 
+class UnknownTool(Invalid):
+    """A tool that Homing does not have."""
+
+    code = "unknown_tool"
+
+
 class Malformed(Refused):
     """The request could not be read at all."""
 

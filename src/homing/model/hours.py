@@ -18,3 +18,16 @@ class NamedHours:
 
 
 USUAL_HOURS = NamedHours()
+
+
+def read_hours(text: str) -> tuple[time, time]:
+    """Read the hours of a day in which something is active, such as `08:00-22:00`."""
+    first, dash, last = text.partition("-")
+    try:
+        begin, end = time.fromisoformat(first.strip()), time.fromisoformat(last.strip())
+        # They are read on each user's own clock; and between a time and itself there is no hour.
+        if not dash or begin.tzinfo or end.tzinfo or begin == end:
+            raise ValueError
+    except ValueError:
+        raise ValueError("must be two different times of day without a zone, such as 08:00-22:00") from None
+    return begin, end

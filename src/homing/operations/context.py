@@ -22,6 +22,8 @@ class Instance:
     settings: Settings
     why_unusable: Callable[[str], str | None] = lambda name: None
     """Says why a model of that name cannot be asked from here; None when it can."""
+    calls_tools: Callable[[str], bool] = lambda name: True
+    """Says whether a model of that name can call tools, as far as anyone knows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ def plain_columns(ask: JobAsk, before: Job | None) -> dict[str, Any]:
         if before is None or (part is not None and part.gave(row.name))
     }
     _read_message(ask, columns, before)
-    _check_thinking(columns.get("thinking"))
+    check_thinking(columns.get("thinking"), field="payload.thinking")
     message = str(columns.get("message") or (before.payload.message if before else ""))
     if before is None or ask.gave("name"):
         columns["name"] = (ask.name or "").strip() or name_of(message)
@@ -92,11 +92,12 @@ def _read_message(ask: JobAsk, columns: dict[str, Any], before: Job | None) -> N
         )
 
 
-def _check_thinking(level: str | None) -> None:
+def check_thinking(level: str | None, *, field: str) -> None:
+    """Refuse a level of thinking that no model knows."""
     if level is not None and level.strip().lower() not in THINKING_LEVELS:
         raise Invalid(
-            f"payload.thinking must be one of {', '.join(THINKING_LEVELS)}, not {level!r}.",
-            field="payload.thinking",
+            f"{field} must be one of {', '.join(THINKING_LEVELS)}, not {level!r}.",
+            field=field,
             code="out_of_range",
         )
 

@@ -7,13 +7,13 @@ from homing.store import agents
 OFFLINE = "offline"
 
 
-def check_model(ctx: Context, name: str | None, *, before: str | None = None) -> None:
+def check_model(ctx: Context, name: str | None, *, before: str | None = None, field: str = "payload.model") -> None:
     """Refuse a model that cannot be asked here, or that is not the caller's to choose. One that stays is not judged."""
     if name is None or name == before:
         return
     why = why_unusable(ctx, name)
     if why is not None:
-        raise UnknownModel(why, field="payload.model", code="unknown_model")
+        raise UnknownModel(why, field=field, code="unknown_model")
     if ctx.caller.admin:
         return
     # A model's price is the server's: neither a user nor what a model wrote chooses a dearer one.

@@ -1,4 +1,4 @@
-"""Oneself: name and zone, tokens, signing in and out; and which agents there are."""
+"""Oneself: name and zone, tokens, signing in and out."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,6 @@ from homing.operations.context import Context
 from homing.operations.instants import read_future
 from homing.operations.shapes.base import Listing, Nothing, utc
 from homing.operations.shapes.people_asks import (
-    AgentShape,
     CreateToken,
     Gone,
     ListTokens,
@@ -28,7 +27,7 @@ from homing.operations.shapes.people_asks import (
     UpdateMe,
     UserShape,
 )
-from homing.store import Tx, agents, people
+from homing.store import Tx, people
 from homing.store.people import Token
 
 CODE_FOR = timedelta(minutes=10)
@@ -58,12 +57,6 @@ def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
         people.change_user(ctx.tx, ctx.caller.user_id, values)
         ctx.tx.ring(f"user:{ctx.caller.user_id}")
     return get_me(ctx, Nothing())
-
-
-def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
-    """List the agents."""
-    found = agents.listed(ctx.tx)
-    return Listing(items=[AgentShape(id=a.id, name=a.name, model=a.model or ctx.instance.model) for a in found])
 
 
 def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:

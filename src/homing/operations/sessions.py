@@ -49,10 +49,10 @@ def make_session(
 
 
 def check_agent(ctx: Context, agent_id: str | None) -> str:
-    """Name an agent that is there."""
+    """Name an agent that is there, and stays at least as long as this transaction."""
     if agent_id is None:
         return MAIN
-    agent = agents.get(ctx.tx, agent_id)
+    agent = agents.hold(ctx.tx, agent_id)
     if agent is None or agent.removed_at is not None:
         raise Invalid(
             f"There is no agent {agent_id}. List them with list_agents.", field="agent_id", code="out_of_range"

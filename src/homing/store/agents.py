@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from homing.model.agents import DEFINITION, Agent
+from homing.model.sessions import UNIFIED
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
@@ -29,9 +30,18 @@ def listed(tx: Tx) -> list[Agent]:
     return [r.agent_of(row) for row in tx.rows(statement)]
 
 
-def lock(tx: Tx, agent_id: str) -> Agent | None:
-    """Read an agent for a change of it; nobody else changes it meanwhile."""
-    rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id).with_for_update(key_share=True))
+def lock(tx: Tx, agent_id: str, *, alone: bool = False) -> Agent | None:
+    """Read an agent for a change of it; nobody else changes it meanwhile, and with `alone` nobody holds it either."""
+    return _locked(tx, agent_id, sa.select(*r.agent_columns).with_for_update(key_share=not alone))
+
+
+def hold(tx: Tx, agent_id: str) -> Agent | None:
+    """Read an agent that something is about to name: it may be changed meanwhile, and not removed."""
+    return _locked(tx, agent_id, sa.select(*r.agent_columns).with_for_update(read=True, key_share=True))
+
+
+def _locked(tx: Tx, agent_id: str, statement: sa.Select[Any]) -> Agent | None:
+    rows = tx.rows(statement.where(t.agent.c.id == agent_id))
     return r.agent_of(rows[0]) if rows else None
 
 
@@ -49,17 +59,31 @@ def add(tx: Tx, agent: Agent) -> bool:
 
 
 def change(tx: Tx, agent: Agent) -> Agent:
-    """Write an agent's new definition over the one that was locked, as its next revision."""
-    changed = replace(agent, revision=agent.revision + 1, updated_at=tx.now())
-    values = _definition(changed) | {"revision": changed.revision, "updated_at": changed.updated_at}
+    """Write an agent's new definition over the one that was locked, as its next revision; a removed one is back."""
+    changed = replace(agent, revision=agent.revision + 1, updated_at=tx.now(), removed_at=None)
+    values = _definition(changed) | {"revision": changed.revision, "updated_at": changed.updated_at, "removed_at": None}
     tx.run(sa.update(t.agent).where(t.agent.c.id == agent.id).values(values))
     _keep_version(tx, changed)
     return changed
 
 
 def remove(tx: Tx, agent_id: str) -> None:
-    """Take an agent away; its row stays for the turns, jobs and deleted sessions that name it."""
+    """Take an agent away, and its grants; its row stays for the turns, jobs and deleted sessions that name it."""
     tx.run(sa.update(t.agent).where(t.agent.c.id == agent_id).values(removed_at=tx.now()))
+    tx.run(sa.delete(t.grant).where(t.grant.c.agent_id == agent_id))
+
+
+def ids_like(tx: Tx, beginning: str) -> set[str]:
+    """Name the ids, also of removed agents, that begin like this."""
+    return {id_ for (id_,) in tx.rows(sa.select(t.agent.c.id).where(t.agent.c.id.startswith(beginning)))}
+
+
+def count_sessions(tx: Tx, agent_id: str) -> int:
+    """Count the living conversations with an agent; runs that work apart end by themselves."""
+    c = t.session.c
+    living = (c.agent_id == agent_id, c.deleted_at.is_(None), c.parent_id.is_(None))
+    shared = c.key.startswith(UNIFIED, autoescape=True)
+    return int(tx.rows(sa.select(sa.func.count()).select_from(t.session).where(*living, ~shared))[0][0])
 
 
 def as_opened(tx: Tx, agent: Agent, revision: int | None) -> Agent:

@@ -27,6 +27,7 @@ _TITLES = {
     "too_large": "Too large",
     "invalid": "The request cannot be taken",
     "unknown_model": "There is no such model here",
+    "unknown_tool": "There is no such tool",
     "key_reused": "The Idempotency-Key was used for another request",
     "slow_down": "Too many requests",
     "internal": "Something broke on our side",

@@ -27,7 +27,7 @@ CODES: Mapping[int, tuple[str, ...]] = {
         "quota_reached",
     ),
     413: ("too_large",),
-    422: ("invalid", "key_reused", "unknown_model"),
+    422: ("invalid", "key_reused", "unknown_model", "unknown_tool"),
     429: ("slow_down",),
     500: ("internal",),
     503: ("not_ready",),

@@ -10,6 +10,7 @@ from typing import Any
 from homing.model.errors import SlowDown
 from homing.model.people import Caller
 from homing.model.sessions import Session
+from homing.operations.agents import CHANGED
 from homing.operations.context import Instance
 from homing.operations.people import TOKENS
 from homing.operations.shapes.base import utc
@@ -103,7 +104,7 @@ class Streams:
     async def of_user(self, caller: Caller) -> AsyncIterator[bytes]:
         """Stream all sessions of a user from now on, without places: a client that comes back reads the lists again."""
         mine = f"user:{caller.user_id}/"
-        with self.listening(mine, mine.removesuffix("/"), TOKENS) as ear:
+        with self.listening(mine, mine.removesuffix("/"), TOKENS, CHANGED) as ear:
             places, turn_ids, now = await self._store.read(lambda tx: _standings(tx, caller.user_id))
             yield self._hello(now, resumed=False)
             line = _Line(self.board, ear)
@@ -111,6 +112,9 @@ class Streams:
             while not self.leaving:
                 async for events in self._of_changed(caller, line, places, mine):
                     yield events
+                if CHANGED in line.rung:
+                    # What a caller may see of an agent is theirs to ask for.
+                    yield spelled("agents", "{}")
                 yield line.words()
                 if await line.wait(PING_SECONDS) or TOKENS in line.rung:
                     yield PING

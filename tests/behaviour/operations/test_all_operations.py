@@ -28,7 +28,8 @@ from support.worlds import STRANGER, World
 
 OPERATIONS = [bind(row) for row in ROWS]
 NAMES = """
-get_status get_me update_me list_agents list_users list_tokens create_token revoke_token sign_in sign_out add_session
+get_status get_me update_me list_agents get_agent add_agent update_agent remove_agent
+list_users list_tokens create_token revoke_token sign_in sign_out add_session
 list_sessions get_session update_session delete_session send_message list_messages cancel_turn test_address list_hooks
 add_hook remove_hook call_hook list_webhooks add_webhook remove_webhook list_grants add_grant remove_grant
 add_job list_jobs get_job update_job remove_job

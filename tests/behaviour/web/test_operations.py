@@ -94,13 +94,14 @@ async def test_nobody_gets_in_anywhere_without_a_token(site: Site) -> None:
 
 
 OWN = {
-    "get_status", "get_me", "update_me", "list_agents", "list_tokens", "create_token", "sign_in", "sign_out",
+    "get_status", "get_me", "update_me", "list_agents", "get_agent", "list_tokens", "create_token",
+    "sign_in", "sign_out",
     "add_session", "list_sessions", "call_hook", "list_webhooks", "add_webhook", "list_grants", "list_jobs",
     "list_upcoming",
     "preview_schedule", "list_memories", "add_memory",
 }  # fmt: skip
 """What anybody may ask, because it tells of their own things only."""
-ADMINS = {"list_users", "add_grant"}
+ADMINS = {"list_users", "add_grant", "add_agent", "update_agent", "remove_agent"}
 """What takes an admin; of a grant, a mail address does."""
 
 

@@ -19,7 +19,7 @@ from support.asking import session
 from support.events import Listener
 from support.rooms import Room, room, room_store
 from support.site import OWNER_TOKEN, Site, field_codes, kill, open_site, owe
-from support.worlds import OWNER_CALLER, START, World
+from support.worlds import OWNER_CALLER, START, STRANGER, World
 
 __all__ = ["room", "room_store"]
 
@@ -308,6 +308,12 @@ async def test_the_stream_of_a_user_carries_all_their_sessions_and_nobody_elses(
     assert (await theirs.next("message")).data["text"] == "for a stranger"
     job_id = await studio.add_job("web:one")
     assert (await mine.next("job")).data["id"] == job_id
+
+
+async def test_everybody_hears_that_an_agent_changed(studio: Studio) -> None:
+    listener = await studio.listen_to_all(STRANGER)
+    await studio.site.owner.post("/api/agents", json={"name": "Research"})
+    assert (await listener.next("agents")).data == {}
 
 
 async def test_the_stream_of_a_user_begins_now(studio: Studio) -> None:

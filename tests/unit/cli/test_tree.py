@@ -12,7 +12,7 @@ from homing.model.contract import OPERATIONS
 WITHIN = {"get_me", "add_session", "list_messages", "cancel_turn", "get_run"}
 # For pages, programs and admins; the contract names no command for them.
 ELSEWHERE = {
-    "update_me", "list_agents", "sign_in", "sign_out", "call_hook", "cancel_run",
+    "update_me", "sign_in", "sign_out", "call_hook", "cancel_run",
     "list_upcoming", "admin_list_jobs", "admin_update_job", "admin_disable_job",
 }  # fmt: skip
 # About this machine, or several operations in one word.

@@ -8,18 +8,19 @@ from typing import Annotated
 import typer
 
 from homing.cli.connection import CLI, Connection, running_server
-from homing.cli.lookup import session_key
+from homing.cli.lookup import find_agent, session_key
 from homing.cli.output import Screen
-from homing.cli.problems import Problem
-from homing.client.base import BaseClient
+from homing.cli.problems import Problem, refused
 from homing.client.home import known_token
 from homing.client.remote import Client
+from homing.model.agents import MAIN
 from homing.model.contract import Json
 from homing.settings import load
 
 
 def chat(
     session: Annotated[str | None, typer.Argument(metavar="SESSION", help="A key or a title; else cli:main.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Who answers; without SESSION, in cli:AGENT.")] = None,
 ) -> None:
     """Chat with your agent in the terminal. Without a running server, everything runs in this process meanwhile."""
     settings = load()
@@ -31,7 +32,7 @@ def chat(
             server = Client(held.enter_context(own_server(settings)), known_token(settings), user_agent=CLI)
         held.callback(server.close)
         connection = Connection(settings=settings, server=server, screen=Screen(as_json=False))
-        found = _session(server, session_key(connection, session))
+        found = _session(connection, session, agent)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             from homing.cli.chat.talk import talk_plainly
 
@@ -40,13 +41,28 @@ def chat(
         _talk(server, found)
 
 
-def _session(server: BaseClient, key: str) -> Json:
+def _session(connection: Connection, named: str | None, agent: str | None) -> Json:
+    """Open a session, made if it is missing; a named agent must be the one that answers there."""
+    server = connection.server
+    agent_id = None if agent is None else find_agent(server, agent)["id"]
+    key = f"cli:{agent_id}" if agent_id and named is None else session_key(connection, named)
     try:
-        return server.ask("get_session", session_key=key)
+        found = server.ask("get_session", session_key=key)
     except Problem as problem:
         if problem.code != "not_found":
             raise
-    return server.ask("add_session", key=key)
+        return server.ask("add_session", key=key, agent_id=agent_id)
+    if agent_id not in (None, found["agent_id"]):
+        raise refused(
+            f"In {key} it is {found['agent_id']} who answers.",
+            hint=f"To change that: homing sessions update {key} --agent {agent_id}",
+        )
+    return found
+
+
+def _who(server: Client, session: Json) -> str:
+    agent = server.ask("get_agent", agent_id=session["agent_id"])
+    return agent["model_in_effect"] if agent["id"] == MAIN else f"{agent['name']} · {agent['model_in_effect']}"
 
 
 def _talk(server: Client, session: Json) -> None:
@@ -62,7 +78,7 @@ def _talk(server: Client, session: Json) -> None:
     status = server.ask("get_status")
     paper = Paper(session["timezone"])
     title = f" · {session['title']}" if session["title"] else ""
-    paper.say(Text.assemble(("Homing", "bold"), (f" · {session['key']}{title} · {status['model']['name']}", QUIET)))
+    paper.say(Text.assemble(("Homing", "bold"), (f" · {session['key']}{title} · {_who(server, session)}", QUIET)))
     if status["model"]["offline"]:
         paper.say(Text(status["model"]["why"], style=QUIET))
     paper.say(Text("Ctrl-C stops an answer; twice, or Ctrl-D, leaves. /help\n", style=QUIET))

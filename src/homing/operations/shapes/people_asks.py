@@ -25,12 +25,6 @@ class UpdateMe(Ask):
     timezone: Short | None = None
 
 
-class AgentShape(Answer):
-    id: str
-    name: str
-    model: str
-
-
 UserId = Annotated[str, Field(min_length=1, max_length=64)]
 
 

@@ -1,0 +1,257 @@
+"""Agents: list them, read one; admins make, change and remove them. An edit counts as rule 40 says."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from homing.model.agents import BUILT_IN, INSTRUCTIONS, MAIN, SCHEDULERS, Agent, ToolPolicy
+from homing.model.errors import Conflict, Invalid, NotFound, UnknownTool
+from homing.model.hours import read_hours
+from homing.operations.context import Context
+from homing.operations.definition import check_thinking
+from homing.operations.models import check_model
+from homing.operations.shapes.agent import (
+    AddAgent,
+    AgentRef,
+    AgentShape,
+    HeartbeatAsk,
+    HeartbeatShape,
+    ToolInEffect,
+    UpdateAgent,
+)
+from homing.operations.shapes.base import Listing, Nothing
+from homing.operations.shapes.people_asks import Gone
+from homing.sandbox.hosts import read_hosts
+from homing.store import agents, people
+
+CHANGED = "agents"
+"""Rung when an agent changed. Agents are everybody's, so the ring does not say whose."""
+_MOST = 200
+_ID = re.compile(r"[a-z0-9-]{1,32}")
+_LONGEST_ID = 32
+_SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_HEARTBEAT_LATER = (
+    "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
+)
+
+
+def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
+    """List the agents; their instructions, hosts and secrets are shown to admins only."""
+    return Listing(items=[_show(ctx, agent) for agent in agents.listed(ctx.tx)])
+
+
+def get_agent(ctx: Context, ask: AgentRef) -> AgentShape:
+    """Read one agent; its instructions, hosts and secrets are shown to admins only."""
+    return _show(ctx, _living(agents.get(ctx.tx, ask.agent_id), ask.agent_id))
+
+
+def add_agent(ctx: Context, ask: AddAgent) -> AgentShape:
+    """Make an agent (admins only). An id that a removed agent had is that agent's again, newly defined."""
+    if len(agents.listed(ctx.tx)) >= _MOST:
+        raise Conflict(f"There are {_MOST} agents, and no more are allowed. Remove one first.", code="quota_reached")
+    agent_id = _new_id(ctx, ask.name) if ask.id is None else _checked_id(ask.id)
+    fresh = Agent(id=agent_id, name=ask.name, instructions=INSTRUCTIONS)
+    wanted, warnings = _changed(ctx, fresh, ask)
+    if not agents.add(ctx.tx, wanted):
+        before = agents.lock(ctx.tx, agent_id)
+        if before is None or before.removed_at is None:
+            raise Conflict(f"There is an agent {agent_id} already. Change it with update_agent, or choose another id.")
+        agents.change(ctx.tx, replace(wanted, revision=before.revision))
+    return _written(ctx, agent_id, "add_agent", warnings, {"name": wanted.name})
+
+
+def update_agent(ctx: Context, ask: UpdateAgent) -> AgentShape:
+    """Change the given fields of an agent (admins only); null means the default."""
+    before = _living(agents.lock(ctx.tx, ask.agent_id), ask.agent_id)
+    if ask.revision is not None and ask.revision != before.revision:
+        raise Conflict(
+            f"Somebody changed it meanwhile: it is at revision {before.revision}. Look again, then repeat the change.",
+            code="stale_revision",
+            extra={"current": _show(ctx, before).plain()},
+        )
+    wanted, warnings = _changed(ctx, before, ask)
+    if wanted == before:
+        return _show(ctx, before, warnings)
+    agents.change(ctx.tx, wanted)
+    fields = [name for name in ask.model_fields_set if getattr(wanted, name, None) != getattr(before, name, None)]
+    return _written(ctx, before.id, "update_agent", warnings, {"fields": sorted(fields)})
+
+
+def remove_agent(ctx: Context, ask: AgentRef) -> Gone:
+    """Remove an agent that no conversation uses (admins only); what it did stays readable."""
+    if ask.agent_id == MAIN:
+        raise Conflict("The agent main cannot be removed. Change it with update_agent.")
+    agent = _living(agents.lock(ctx.tx, ask.agent_id, alone=True), ask.agent_id)
+    using = agents.count_sessions(ctx.tx, agent.id)
+    if using:
+        has = "1 conversation uses" if using == 1 else f"{using} conversations use"
+        raise Conflict(
+            f"{has} the agent {agent.id}. Give each another agent (update_session with agent_id) or delete it, then"
+            " remove the agent.",
+            extra={"sessions": using},
+        )
+    agents.remove(ctx.tx, agent.id)
+    _record(ctx, agent, "remove_agent", {"name": agent.name})
+    return Gone(id=agent.id)
+
+
+def _written(
+    ctx: Context, agent_id: str, action: str, warnings: Collection[str], detail: Mapping[str, object]
+) -> AgentShape:
+    agent = _living(agents.get(ctx.tx, agent_id), agent_id)
+    _record(ctx, agent, action, detail)
+    return _show(ctx, agent, warnings)
+
+
+def _record(ctx: Context, agent: Agent, action: str, detail: Mapping[str, object]) -> None:
+    told = {**detail, "revision": agent.revision}
+    people.audit(ctx.tx, user_id=ctx.caller.user_id, action=action, object_id=agent.id, detail=told)
+    ctx.tx.ring(CHANGED)
+
+
+def _living(agent: Agent | None, agent_id: str) -> Agent:
+    if agent is None or agent.removed_at is not None:
+        raise NotFound(f"There is no agent {agent_id}. List them with list_agents.")
+    return agent
+
+
+def _checked_id(agent_id: str) -> str:
+    if not _ID.fullmatch(agent_id):
+        raise Invalid(
+            f"An agent's id has 1 to {_LONGEST_ID} small letters, digits and -, such as research.",
+            field="id",
+            code="out_of_range",
+        )
+    return agent_id
+
+
+def _new_id(ctx: Context, name: str) -> str:
+    """Make an id of a name, with a number behind it if that one is or was another agent's."""
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    base = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_ID].strip("-") or "agent"
+    taken = agents.ids_like(ctx.tx, base[: _LONGEST_ID - 4])
+    numbered = (f"{base[: _LONGEST_ID - 4]}-{n}" for n in range(2, 2 + len(taken)))
+    return next(one for one in (base, *numbered) if one not in taken)
+
+
+def _changed(ctx: Context, before: Agent, ask: AddAgent | UpdateAgent) -> tuple[Agent, list[str]]:
+    """Put the fields given over an agent; refuse what cannot be, and say what will not work as wished."""
+    all_values: dict[str, Any] = {
+        "name": ask.name or before.id,
+        "model": ask.model or None,
+        "thinking": ask.thinking or None,
+        "instructions": INSTRUCTIONS if ask.instructions is None else ask.instructions,
+        "tools": _tools(ask.tools),
+        "hosts": _hosts(ask.hosts or ()),
+        "secrets": _secrets(ask.secrets or ()),
+        "guest_tools": _known_tools(ask.guest_tools or (), field="guest_tools"),
+        "heartbeat": _heartbeat(before, ask.heartbeat),
+    }
+    values = {name: value for name, value in all_values.items() if ask.gave(name)}
+    wanted = replace(before, **values)
+    check_model(ctx, wanted.model, before=before.model, field="model")
+    check_thinking(wanted.thinking, field="thinking")
+    warnings: list[str] = []
+    model = wanted.model or ctx.instance.model
+    if "model" in values and not ctx.instance.calls_tools(model):
+        warnings.append(f"The model {model} cannot call tools: this agent can only talk, and sets no reminders.")
+    if any(wanted.heartbeat.values()) and wanted.heartbeat != before.heartbeat:
+        warnings.append(_HEARTBEAT_LATER)
+    return wanted, warnings
+
+
+def _tools(given: Mapping[str, ToolPolicy] | None) -> dict[str, ToolPolicy] | None:
+    if given is None:
+        return None
+    _known_tools(given, field="tools")
+    asking = sorted(name for name, policy in given.items() if policy == "ask")
+    if asking:
+        raise Invalid(
+            f"The policy ask comes with approvals, which this version does not have: allow or deny {asking[0]}.",
+            field=f"tools.{asking[0]}",
+            code="out_of_range",
+        )
+    if len(named := [name for name in SCHEDULERS if given.get(name) == "allow"]) > 1:
+        raise Invalid(
+            f"{' and '.join(named)} are names of one tool; allow one of them.", field="tools", code="out_of_range"
+        )
+    return {name: given[name] for name in BUILT_IN if name in given}
+
+
+def _known_tools(names: Collection[str], *, field: str) -> tuple[str, ...]:
+    unknown = [name for name in names if name not in BUILT_IN]
+    if unknown:
+        raise UnknownTool(
+            f"There is no tool {unknown[0]:.80}. The tools are: {', '.join(BUILT_IN)}.",
+            field=field,
+            code="unknown_tool",
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def _hosts(given: Collection[str]) -> tuple[str, ...]:
+    read_hosts(given)
+    return tuple(dict.fromkeys(entry.strip().lower() for entry in given))
+
+
+def _secrets(given: Collection[str]) -> tuple[str, ...]:
+    for name in given:
+        if not _SECRET.fullmatch(name):
+            raise Invalid(
+                f"{name:.80} is not the name of a secret: write capital letters, digits and _, such as GITHUB_TOKEN."
+                " Its value belongs in HOMING_SECRET_NAME on the server, never here.",
+                field="secrets",
+                code="out_of_range",
+            )
+    return tuple(dict.fromkeys(given))
+
+
+def _heartbeat(before: Agent, given: HeartbeatAsk | None) -> dict[str, object]:
+    if given is None:
+        return {}
+    if given.active_hours:
+        try:
+            read_hours(given.active_hours)
+        except ValueError as error:
+            raise Invalid(
+                f"heartbeat.active_hours {error}.", field="heartbeat.active_hours", code="out_of_range"
+            ) from None
+    fields = {name: getattr(given, name) for name in given.model_fields_set}
+    return {name: value for name, value in {**before.heartbeat, **fields}.items() if value not in (None, "")}
+
+
+def _show(ctx: Context, agent: Agent, warnings: Collection[str] = ()) -> AgentShape:
+    admin = ctx.caller.admin
+    return AgentShape.of(
+        agent,
+        model_in_effect=agent.model or ctx.instance.model,
+        instructions=agent.instructions if admin else None,
+        tools_in_effect=_in_effect(ctx, agent),
+        hosts=list(agent.hosts) if admin else None,
+        secrets=list(agent.secrets) if admin else None,
+        guest_tools=list(agent.guest_tools),
+        heartbeat=HeartbeatShape.model_validate(agent.heartbeat) if admin else None,
+        mcp_servers=[],
+        warnings=list(warnings) or None,
+    )
+
+
+def _in_effect(ctx: Context, agent: Agent) -> list[ToolInEffect]:
+    """Tell each built-in tool with its policy, and why an allowed one cannot be used here."""
+    found: list[ToolInEffect] = []
+    for name, tool in BUILT_IN.items():
+        policy = agent.policy(name)
+        if name in SCHEDULERS and name != (agent.scheduler or SCHEDULERS[0]):
+            continue
+        why = _why_unavailable(ctx, workspace=tool.workspace) if policy != "deny" else None
+        state = "denied" if policy == "deny" else "unavailable" if why else "offered"
+        found.append(ToolInEffect(name=name, policy=policy, state=state, why=why))
+    return found
+
+
+def _why_unavailable(ctx: Context, *, workspace: bool) -> str | None:
+    if workspace and not ctx.settings.sandbox:
+        return "It needs the sandbox, and HOMING_SANDBOX is off on this server."
+    return None

@@ -1,0 +1,243 @@
+"""Agents over HTTP: made, read, changed and removed by admins; others see who they are and what they can do."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from homing.model.agents import BUILT_IN, INSTRUCTIONS
+from homing.store import tables as t
+from support.site import Site, open_site, problem
+from support.worlds import World
+
+
+async def added(site: Site, **fields: Any) -> dict[str, Any]:
+    response = await site.owner.post("/api/agents", json={"name": "Research", **fields})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+async def test_an_agent_is_made_from_its_name_alone_and_read_again(site: Site) -> None:
+    made = await added(site)
+    assert {name: made[name] for name in ("id", "name", "model", "model_in_effect", "thinking", "tools")} == {
+        "id": "research",
+        "name": "Research",
+        "model": None,
+        "model_in_effect": "offline",
+        "thinking": None,
+        "tools": None,
+    }
+    assert made["instructions"] == INSTRUCTIONS
+    assert (made["hosts"], made["secrets"], made["guest_tools"], made["mcp_servers"]) == ([], [], [], [])
+    assert made["heartbeat"] == {"minutes": None, "checklist": None, "active_hours": None}
+    assert made["revision"] == 1
+    assert "warnings" not in made
+    assert (await site.owner.get("/api/agents/research")).json() == made
+    assert [one["id"] for one in (await site.owner.get("/api/agents")).json()["items"]] == ["main", "other", "research"]
+
+
+async def test_an_agent_keeps_everything_that_it_was_given(site: Site) -> None:
+    given: dict[str, Any] = {
+        "id": "fruit-1",
+        "name": " Fruit ",
+        "model": "offline",
+        "thinking": "low",
+        "instructions": "Only fruit.",
+        "tools": {"recall": "allow", "run_command": "deny"},
+        "hosts": ["Example.org", "*.example.com", "127.0.0.1:8080", "example.org"],
+        "secrets": ["GITHUB_TOKEN"],
+        "guest_tools": ["recall"],
+        "heartbeat": {"minutes": 30, "checklist": "- look", "active_hours": "08:00-22:00"},
+    }
+    made = await added(site, **given)
+    expected = given | {"name": "Fruit", "hosts": ["example.org", "*.example.com", "127.0.0.1:8080"]}
+    assert {name: made[name] for name in expected} == expected
+    assert "not used by this version" in made["warnings"][0]
+    effect = {tool["name"]: (tool["policy"], tool["state"]) for tool in made["tools_in_effect"]}
+    assert effect["recall"] == ("allow", "offered")
+    assert effect["remember"] == effect["run_command"] == ("deny", "denied")
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("Größe & Maß", ["grosse-mass", "grosse-mass-2"]),
+        ("日本", ["agent", "agent-2"]),
+        ("x" * 40, ["x" * 32, "x" * 28 + "-2"]),
+    ],
+)
+async def test_an_id_is_made_from_the_name_and_never_taken_twice(site: Site, name: str, ids: list[str]) -> None:
+    assert [(await added(site, name=name))["id"] for _ in ids] == ids
+
+
+REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"id": "Not An Id"}, "invalid", "id", "small letters"),
+    ({"name": ""}, "invalid", "name", "empty"),
+    ({"model": "nobody:nothing"}, "unknown_model", "model", "no model"),
+    ({"thinking": "hard"}, "invalid", "thinking", "must be one of off"),
+    ({"instructions": "x" * 32_769}, "invalid", "instructions", "32,768"),
+    ({"tools": {"format_disk": "allow"}}, "unknown_tool", "tools", "The tools are: schedule_task"),
+    ({"tools": {"recall": "perhaps"}}, "invalid", "tools.recall", "'allow', 'ask' or 'deny'"),
+    ({"tools": {"run_command": "ask"}}, "invalid", "tools.run_command", "comes with approvals"),
+    ({"tools": {"cron": "allow", "schedule_task": "allow"}}, "invalid", "tools", "one tool"),
+    ({"guest_tools": ["dance"]}, "unknown_tool", "guest_tools", "no tool dance"),
+    ({"hosts": ["10.0.0.1"]}, "invalid", "hosts", "needs its port"),
+    ({"hosts": ["http://example.org/"]}, "invalid", "hosts", "is not a host"),
+    ({"secrets": ["token=abc"]}, "invalid", "secrets", "capital letters"),
+    ({"heartbeat": {"active_hours": "always"}}, "invalid", "heartbeat.active_hours", "08:00-22:00"),
+    ({"heartbeat": {"minutes": -1}}, "invalid", "heartbeat.minutes", "0 or more"),
+    ({"tool": {}}, "invalid", "tool", "Did you mean tools?"),
+    ({"revision": 3}, "invalid", "revision", "no field revision"),
+    ({"model_in_effect": "x"}, "invalid", "model_in_effect", "cannot be set"),
+]
+
+
+@pytest.mark.parametrize(("fields", "code", "field", "sentence"), REFUSED)
+async def test_what_cannot_be_is_refused_with_a_sentence(
+    world: World, fields: dict[str, Any], code: str, field: str, sentence: str
+) -> None:
+    def judge(name: str) -> str | None:
+        return f"There is no model {name}."
+
+    site = open_site(replace(world, instance=replace(world.instance, why_unusable=judge)))
+    response = await site.owner.post("/api/agents", json={"name": "Research", **fields})
+    body = problem(response)
+    assert (response.status_code, body["code"], body["errors"][0]["field"]) == (422, code, field)
+    assert sentence in body["detail"]
+    assert len((await site.owner.get("/api/agents")).json()["items"]) == 2
+
+
+async def test_only_the_fields_given_change_and_null_means_the_default(site: Site) -> None:
+    await added(
+        site, instructions="Only fruit.", hosts=["example.org"], tools={"recall": "allow"}, heartbeat={"minutes": 5}
+    )
+    owner = site.owner
+    changed = (await owner.patch("/api/agents/research", json={"name": "Fruit"})).json()
+    assert (changed["name"], changed["instructions"], changed["hosts"]) == ("Fruit", "Only fruit.", ["example.org"])
+    assert changed["revision"] == 2
+    beats = (await owner.patch("/api/agents/research", json={"heartbeat": {"checklist": "- look"}})).json()["heartbeat"]
+    assert beats == {"minutes": 5, "checklist": "- look", "active_hours": None}
+    nulls = dict.fromkeys(("name", "model", "thinking", "instructions", "tools", "hosts", "heartbeat"))
+    back = (await owner.patch("/api/agents/research", json=nulls)).json()
+    assert (back["name"], back["instructions"], back["tools"], back["hosts"]) == ("research", INSTRUCTIONS, None, [])
+    assert back["heartbeat"]["minutes"] is None
+    same = (await owner.patch("/api/agents/research", json={"name": "research"})).json()
+    assert same["revision"] == back["revision"], "nothing changed, so it is the same revision"
+
+
+async def test_an_edit_of_an_older_revision_is_refused_with_the_agent_as_it_is(site: Site) -> None:
+    await added(site)
+    owner = site.owner
+    first = await owner.patch("/api/agents/research", json={"name": "Fruit", "revision": 1})
+    assert first.json()["revision"] == 2
+    second = await owner.patch("/api/agents/research", json={"name": "Pears", "revision": 1})
+    body = problem(second)
+    assert (second.status_code, body["code"]) == (409, "stale_revision")
+    assert body["current"] == first.json()
+
+
+async def test_of_two_admins_who_edit_at_once_one_wins_and_the_other_is_told(site: Site) -> None:
+    await added(site)
+    owner = site.owner
+    edits = [owner.patch("/api/agents/research", json={"name": f"Name {n}", "revision": 1}) for n in range(4)]
+    answers = await asyncio.gather(*edits)
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
+    [winner] = [answer.json() for answer in answers if answer.status_code == 200]
+    assert (await owner.get("/api/agents/research")).json() == winner
+
+
+async def test_an_agent_with_conversations_cannot_be_removed_and_main_never(site: Site) -> None:
+    await added(site)
+    owner = site.owner
+    for key in ("web:one", "web:two"):
+        await owner.post("/api/sessions", json={"key": key, "agent_id": "research"})
+    refused = await owner.delete("/api/agents/research")
+    body = problem(refused)
+    assert (refused.status_code, body["code"], body["sessions"]) == (409, "wrong_state", 2)
+    assert "2 conversations use the agent research" in body["detail"]
+    assert problem(await owner.delete("/api/agents/main"))["code"] == "wrong_state"
+    for key in ("web:one", "web:two"):
+        await owner.delete(f"/api/sessions/{key}")
+    assert (await owner.delete("/api/agents/research")).json() == {"id": "research", "removed": True}
+    assert (await owner.get("/api/agents/research")).status_code == 404
+    assert (await owner.patch("/api/agents/research", json={"name": "x"})).status_code == 404
+    assert (await owner.delete("/api/agents/research")).status_code == 404
+    assert (await owner.post("/api/sessions", json={"agent_id": "research"})).status_code == 422
+
+
+async def test_a_removed_id_can_be_used_again_without_what_the_old_agent_had(site: Site) -> None:
+    await added(site, instructions="Old.", hosts=["example.org"])
+    owner = site.owner
+    granted = await owner.post("/api/grants", json={"agent_id": "research", "address": "email:anna@example.org"})
+    assert granted.status_code == 201
+    await owner.delete("/api/agents/research")
+    assert (await added(site))["id"] == "research-2", "a made id is a fresh one"
+    again = await added(site, id="research")
+    assert (again["instructions"], again["hosts"], again["revision"]) == (INSTRUCTIONS, [], 2)
+    assert (await owner.get("/api/grants")).json()["items"] == []
+    twice = await owner.post("/api/agents", json={"name": "Research", "id": "research"})
+    assert (twice.status_code, problem(twice)["code"]) == (409, "wrong_state")
+
+
+async def test_an_agent_is_not_removed_while_a_conversation_with_it_is_made(site: Site) -> None:
+    """On both databases: there is never a living session whose agent is gone."""
+    owner = site.owner
+    for n in range(8):
+        await added(site, id=f"a{n}")
+        made, removed = await asyncio.gather(
+            owner.post("/api/sessions", json={"key": f"web:{n}", "agent_id": f"a{n}"}),
+            owner.delete(f"/api/agents/a{n}"),
+        )
+        assert (made.status_code, removed.status_code) in ((201, 409), (422, 200))
+
+
+PRIVATE = {"instructions", "hosts", "secrets", "heartbeat"}
+
+
+async def test_people_who_are_not_admins_see_who_agents_are_and_change_nothing(site: Site) -> None:
+    await added(site, instructions="The cellar key is under the mat.", hosts=["cellar.example"], secrets=["CELLAR"])
+    listed = await site.stranger.get("/api/agents")
+    assert "ellar" not in listed.text
+    one = (await site.stranger.get("/api/agents/research")).json()
+    assert one == listed.json()["items"][2]
+    assert not PRIVATE & one.keys()
+    assert {"id", "name", "model", "model_in_effect", "tools_in_effect"} <= one.keys()
+    assert (await site.stranger.post("/api/agents", json={"name": "Mine"})).status_code == 403
+    assert (await site.stranger.patch("/api/agents/research", json={"name": "Mine"})).status_code == 403
+    assert (await site.stranger.delete("/api/agents/research")).status_code == 403
+
+
+async def test_changes_of_agents_are_audited(site: Site) -> None:
+    await added(site)
+    await site.owner.patch("/api/agents/research", json={"name": "Fruit", "hosts": ["example.org"]})
+    await site.owner.delete("/api/agents/research")
+    c = t.audit.c
+    rows = site.world.write(lambda tx: tx.rows(sa.select(c.user_id, c.action, c.object_id, c.detail).order_by(c.at)))
+    assert [tuple(row) for row in rows] == [
+        ("default", "add_agent", "research", {"name": "Research", "revision": 1}),
+        ("default", "update_agent", "research", {"fields": ["hosts", "name"], "revision": 2}),
+        ("default", "remove_agent", "research", {"name": "Fruit", "revision": 2}),
+    ]
+
+
+async def test_a_model_that_cannot_call_tools_is_reported_when_it_is_chosen(world: World) -> None:
+    deaf = replace(world.instance, calls_tools=lambda name: name != "openai:old")
+    site = open_site(replace(world, instance=deaf))
+    made = await added(site, model="openai:old")
+    assert made["warnings"] == [
+        "The model openai:old cannot call tools: this agent can only talk, and sets no reminders."
+    ]
+    changed = (await site.owner.patch("/api/agents/research", json={"model": None})).json()
+    assert "warnings" not in changed
+
+
+async def test_tools_that_cannot_be_used_here_say_why(world: World) -> None:
+    site = open_site(world.with_settings(sandbox=False))
+    made = await added(site)
+    effect = {tool["name"]: tool for tool in made["tools_in_effect"]}
+    assert effect["run_command"]["state"] == "unavailable"
+    assert "HOMING_SANDBOX" in effect["run_command"]["why"]
+    assert effect["recall"] == {"name": "recall", "policy": "allow", "state": "offered", "why": None}
+    assert effect.keys() == BUILT_IN.keys() - {"cron", "schedule_message"}
