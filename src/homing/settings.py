@@ -117,6 +117,10 @@ def _sandbox(value: object) -> bool:
     return word == "auto"
 
 
+def _folder(value: object) -> Path:
+    return Path(_text(value)).expanduser().absolute()
+
+
 def _session_key(value: object) -> str:
     key = _text(value)
     channel, colon, chat = key.partition(":")
@@ -136,7 +140,7 @@ def _setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What this process was told. `timezone` and `database_url` are always filled in."""
+    """What this process was told. `timezone`, `database_url` and `share` are always filled in."""
 
     home: Path = field(metadata={"what": "the folder of the database, the token and `homing.toml`"})
     timezone: str = _setting(_zone, MISSING, "the time zone where a user or a job names none", shown="the machine's")
@@ -194,6 +198,12 @@ class Settings:
         "`auto`: programs run if the sandbox works here; `off`: they never run",
         shown="auto",
     )
+    share: Path = _setting(  # noqa: RUF009 - as all of them
+        _folder,
+        MISSING,
+        "the folder of the agents' workspaces; machines that share a database share it too",
+        shown="`share` in home",
+    )
     smtp_url: str | None = _setting(
         _url("smtp", "smtps"), None, "the mail server that deliveries by mail go through", secret=True
     )
@@ -224,6 +234,7 @@ def load(env: Mapping[str, str] | None = None) -> Settings:
         detail = "These settings cannot be used:\n" + "\n".join(f"- {fault.detail}" for fault in faults)
         raise Invalid(detail, errors=tuple(faults))
     values.setdefault("database_url", f"sqlite:///{home / 'homing.db'}")
+    values.setdefault("share", home / "share")
     return Settings(home=home, **values)
 
 

@@ -8,7 +8,7 @@ import contextlib
 import gc
 import os
 import socket
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -27,16 +27,19 @@ from homing.model.webhook_urls import loopback_allowed
 from homing.operations.context import Instance
 from homing.operations.instance_id import instance_id, points_here
 from homing.settings import Settings
-from homing.store import Store, Tx, agents, people, schema
+from homing.store import Store, Tx, agents, maintenance, people, schema
 
 if TYPE_CHECKING:
     from homing.channels import Channel
+    from homing.engine.abilities import Abilities
     from homing.engine.courier import Courier
     from homing.engine.lane import Think
     from homing.engine.runner import Runner
     from homing.engine.scheduler import Scheduler
     from homing.engine.sweeper import Sweeper
     from homing.sandbox.bubblewrap import Bubblewrap
+    from homing.tools.tool import OutsideTool
+    from homing.tools.workspace import WorkspaceTools
 
 log = structlog.get_logger(__name__)
 
@@ -98,6 +101,7 @@ class Engine:
     runner: "Runner"
     courier: "Courier"
     sweeper: "Sweeper"
+    hands: "Hands | None" = None
 
 
 def make_engine(
@@ -111,6 +115,7 @@ def make_engine(
 
     `apart`: an engine without doors, which may be on another machine than they are.
     """
+    from homing.engine.abilities import Abilities  # noqa: PLC0415 - see above
     from homing.engine.courier import Courier  # noqa: PLC0415 - see above
     from homing.engine.lane import Lanes  # noqa: PLC0415 - see above
     from homing.engine.runner import Runner  # noqa: PLC0415 - see above
@@ -121,6 +126,8 @@ def make_engine(
 
     store, instance, clock = homing.store, homing.instance, homing.clock
     worker_id = new_id("worker")
+    abilities = Abilities()
+    hands = Hands(homing, abilities)
     thinker = TurnThinker(
         store=store,
         instance=instance,
@@ -132,15 +139,20 @@ def make_engine(
             instance=instance,
             store=store,
             commit=keeper.commit,
+            outside=hands.tools(),
         ),
     )
     scheduler = Scheduler(store, instance, clock) if homing.settings.scheduler_enabled else None
     return Engine(
         worker_id=worker_id,
         scheduler=scheduler,
-        runner=Runner(Lanes(store=store, instance=instance, think=think or thinker), clock, worker_id),
+        runner=Runner(Lanes(store=store, instance=instance, think=think or thinker), clock, worker_id, abilities),
         courier=Courier(store, instance, channels if channels is not None else make_channels(homing, apart=apart)),
-        sweeper=Sweeper(store, instance, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler),
+        sweeper=Sweeper(
+            store, instance, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler, abilities
+        ),
+        # Who thinks otherwise has no use for tools.
+        hands=hands if think is None else None,
     )
 
 
@@ -189,16 +201,44 @@ async def open_sandbox(settings: Settings) -> "Bubblewrap":
     return await try_sandbox()
 
 
-async def report_sandbox(settings: Settings) -> None:
-    """Log whether programs can run in this process, and why not."""
-    from homing.sandbox.errors import NoSandbox  # noqa: PLC0415 - see above
+async def open_workspaces(homing: Homing) -> "WorkspaceTools":
+    """Give the workspaces of this database with a sandbox, or refuse with the sentence that helps."""
+    from homing.sandbox.share import make_share_id, open_share  # noqa: PLC0415 - see above
+    from homing.tools.workspace import WorkspaceTools  # noqa: PLC0415 - see above
 
-    try:
-        found = await open_sandbox(settings)
-    except NoSandbox as refused:
-        log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
-    else:
-        log.info("sandbox_ready", bubblewrap=found.version_text, all_flags=found.has_all_flags)
+    bubblewrap = await open_sandbox(homing.settings)
+    store, folder = homing.store, homing.settings.share
+    known = await store.read(maintenance.share_id)
+    if known is None:
+        made = await asyncio.to_thread(make_share_id, folder)
+        known = await store.write(lambda tx: maintenance.keep_share_id(tx, made))
+    share = await asyncio.to_thread(open_share, folder, known)
+    return WorkspaceTools(bubblewrap=bubblewrap, share=share, store=store)
+
+
+class Hands:
+    """What turns of one worker work with outside the database, opened once before the first of them."""
+
+    def __init__(self, homing: Homing, abilities: "Abilities") -> None:
+        self._homing = homing
+        self._abilities = abilities
+        self._workspaces: WorkspaceTools | None = None
+
+    def tools(self) -> "Sequence[OutsideTool]":
+        return self._workspaces.offers() if self._workspaces else ()
+
+    async def open(self) -> None:
+        """Open what this machine has, and log what it lacks and why."""
+        from homing.sandbox.errors import NoSandbox  # noqa: PLC0415 - see above
+
+        try:
+            self._workspaces = await open_workspaces(self._homing)
+        except NoSandbox as refused:
+            log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
+        else:
+            found = self._workspaces.bubblewrap
+            self._abilities.add_workspaces()
+            log.info("sandbox_ready", bubblewrap=found.version_text, all_flags=found.has_all_flags)
 
 
 class Machine(Protocol):
@@ -215,6 +255,24 @@ async def _tend(machine: Machine) -> None:
         except Exception:  # the rim: whatever it was, the rows are as they were after the last commit
             log.exception("machine_broke", machine=type(machine).__name__)
         await asyncio.sleep(_PAUSE_SECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Turns:
+    """The runner, once it is known which tools there are: until then no turn opens."""
+
+    engine: Engine
+
+    async def run(self) -> None:
+        while self.engine.hands is not None:
+            try:
+                await self.engine.hands.open()
+                # So that other workers know at once what this one can do, and this one what they can.
+                await self.engine.sweeper.beat()
+                break
+            except NotReady:
+                await asyncio.sleep(_PAUSE_SECONDS)
+        await self.engine.runner.run()
 
 
 @asynccontextmanager
@@ -243,7 +301,7 @@ async def running(homing: Homing, engine: Engine) -> AsyncGenerator[None]:
     # What is loaded by now stays: the collector need not look through it again and again while turns wait.
     gc.collect()
     gc.freeze()
-    machines = [engine.runner, engine.courier, engine.sweeper, engine.scheduler]
+    machines = [_Turns(engine=engine), engine.courier, engine.sweeper, engine.scheduler]
     tasks = [asyncio.create_task(_tend(machine)) for machine in machines if machine is not None]
     try:
         yield

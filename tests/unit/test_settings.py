@@ -47,6 +47,7 @@ def test_an_empty_environment_gives_the_defaults_of_the_contract(tmp_path: Path)
         min_interval_seconds=1,
         delivery_attempts=5,
         keep_runs_days=90,
+        share=tmp_path / "share",
         smtp_url=None,
     )
     assert settings.token_file == tmp_path / "token"

@@ -25,10 +25,14 @@ TEMPLATES: Mapping[str, tuple[int, str]] = {
     "note.message": (1, "Homing itself: a note about what happened in this conversation."),
     "memory.facts": (1, "memory: facts kept about this user that may matter now."),
     "memory.found": (1, "memory: what a search found."),
+    "workspace.file": (1, 'the file "{name}" of the workspace.'),
+    "workspace.folder": (1, 'the folder "{name}" of the workspace: what is in it.'),
+    "command.output": (1, 'the command "{name}": what it printed.'),
     "summary.earlier": (1, "the summary of what was said earlier in this conversation."),
     "summary.transcript": (1, "the conversation that is to be summarised."),
 }
 
+FRAME_BEGINS = "[data "
 _OPENER = re.compile(r"\[data ([0-9a-f]{12}) from ")
 _QUOTES = dict.fromkeys(map(ord, '"“”„«»`'), "'")
 _MAX_NAME = 200

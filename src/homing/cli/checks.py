@@ -23,6 +23,7 @@ from homing.cli.problems import Problem, hint_of, spoken
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
 from homing.sandbox.errors import NO_PYTHON, NoSandbox
+from homing.sandbox.share import open_share
 from homing.settings import Settings
 from homing.store import Store, files, maintenance, people, schema
 from homing.store.maintenance import Worker
@@ -79,10 +80,32 @@ def look_at_sandbox(settings: Settings) -> Finding:
     except NoSandbox as refused:
         said = f"programs cannot run here ({refused.error})" if refused.error else "programs cannot run here"
         return noted("Sandbox", said, refused.detail)
+    if (share := _share_refusal(settings)) is not None:
+        return noted("Sandbox", "workspaces are off here", share)
     said = f"bubblewrap {found.version_text} works"
     if not found.has_all_flags:
         return noted("Sandbox", f"{said}, but cannot limit /tmp and /dev/shm", "Install bubblewrap 0.8 or newer.")
     return ok("Sandbox", said) if found.python else noted("Sandbox", f"{said}, without network", NO_PYTHON)
+
+
+def _share_refusal(settings: Settings) -> str | None:
+    """Say why this machine's folder is not the one of the database's workspaces. Looking makes neither."""
+    if (file := sqlite_file(settings)) is not None and not file.exists():
+        return None
+    store = Store(settings.database_url, SystemClock())
+    try:
+        version, newest = schema.current(store)
+        known = store.write_now(maintenance.share_id) if version == newest else None
+        if known is not None:
+            open_share(settings.share, known)
+    except NoSandbox as refused:
+        return refused.detail
+    except Error:
+        # The database's own line says what is wrong with it.
+        return None
+    finally:
+        store.engine.dispose()
+    return None
 
 
 def _is_kept() -> bool | None:

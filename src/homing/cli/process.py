@@ -108,7 +108,7 @@ async def _live(settings: Settings, listening: socket.socket | None, *, works: b
     from homing.cli.instance import admit_owner, open_instance
     from homing.cli.logs import set_up_logs
     from homing.cli.opening import can_open, open_browser
-    from homing.wiring import make_engine, report_sandbox
+    from homing.wiring import make_engine
 
     set_up_logs()
     told = on_signals(signal.SIGINT, signal.SIGTERM)
@@ -124,8 +124,6 @@ async def _live(settings: Settings, listening: socket.socket | None, *, works: b
     engine = make_engine(homing, apart=listening is None) if works else None
     async with started(homing, listening, engine) as tasks:
         with ExitStack() as shown:
-            if engine is not None:
-                shown.callback(asyncio.create_task(report_sandbox(settings)).cancel)
             if listening is not None:
                 shown.enter_context(announced(settings, _url_of(listening)))
                 await _greet(homing, base, link)

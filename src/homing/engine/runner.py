@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from homing.engine.abilities import Abilities
 from homing.engine.claims import Claim
 from homing.engine.lane import Lanes, work_lane
 from homing.model.clock import Clock
@@ -43,11 +44,12 @@ class Picked:
 class Runner:
     """Works lanes, as many at once as there are slots."""
 
-    def __init__(self, room: Lanes, clock: Clock, worker_id: str) -> None:
+    def __init__(self, room: Lanes, clock: Clock, worker_id: str, abilities: Abilities | None = None) -> None:
         self.worker_id = worker_id
         settings = room.instance.settings
         self._room = room
         self._clock = clock
+        self._abilities = abilities or Abilities()
         self._slots = {"people": settings.slots, "machines": settings.max_concurrent_runs}
         self._claim_seconds = settings.claim_seconds
         self._beat = settings.idle_retry_ms / 1000
@@ -109,8 +111,11 @@ class Runner:
         """Start work on free slots; say for how long nothing can be missed."""
         free = self._free()
         held = set(self._at_work)
+        left = self._abilities.left_agents
         try:
-            picked = await self._store.read(lambda tx: pick(tx, free["people"], free["machines"], held, self._after))
+            picked = await self._store.read(
+                lambda tx: pick(tx, free["people"], free["machines"], held, self._after, left)
+            )
         except NotReady:
             log.warning("runner_waits")
             return self._beat
@@ -216,22 +221,29 @@ class Runner:
                     claim.stop("cancel")
 
 
-def pick(tx: Tx, people: int, machines: int, held: Collection[int], after: str = "") -> Picked:
-    """Name lanes worth a try for free slots: first turns to take up, then those who wait."""
+def pick(
+    tx: Tx, people: int, machines: int, held: Collection[int], after: str = "", left_agents: Collection[str] = ()
+) -> Picked:
+    """Name lanes worth a try for free slots: first turns to take up, then those who wait.
+
+    The turns of `left_agents` are for other workers.
+    """
     seen = picking.glance(tx)
     first: dict[str, list[int]] = {"people": [], "machines": []}
     if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
         # Each line by itself: many stale turns of the one must not hide the other's.
         for line, free in (("people", people), ("machines", machines)):
-            stale = picking.stale_lanes(tx, free + len(held), line=line) if free else []
+            stale = picking.stale_lanes(tx, free + len(held), line=line, left_agents=left_agents) if free else []
             first[line] = [lane_id for lane_id, _ in stale if lane_id not in held]
     waiting_people: list[int] = []
     if people and seen.people:
-        waiting_people = picking.pick_people(tx, people, held, alone=not seen.machines)
+        waiting_people = picking.pick_people(tx, people, held, alone=not seen.machines, left_agents=left_agents)
     waiting_machines: list[int] = []
     if machines and seen.machines:
         users, running = picking.waiting_users(tx, after), picking.running_by_user(tx)
-        waiting_machines = picking.pick_machines(tx, machines, running, held, users=users, alone=not seen.people)
+        waiting_machines = picking.pick_machines(
+            tx, machines, running, held, users=users, alone=not seen.people, left_agents=left_agents
+        )
         after = [*users][-1] if len(users) == picking.USERS else ""
     return Picked(
         people=(first["people"] + waiting_people)[:people],

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import structlog
 
+from homing.engine.abilities import Abilities
 from homing.engine.scheduler import Scheduler
 from homing.model.clock import LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
@@ -40,13 +41,21 @@ class Sweeper:
     """Beats and prunes."""
 
     def __init__(
-        self, store: Store, instance: Instance, clock: Clock, worker_id: str, name: str, scheduler: Scheduler | None
+        self,
+        store: Store,
+        instance: Instance,
+        clock: Clock,
+        worker_id: str,
+        name: str,
+        scheduler: Scheduler | None,
+        abilities: Abilities | None = None,
     ) -> None:
         self._store = store
         self._instance = instance
         self._worker_id = worker_id
         self._name = name
         self._scheduler = scheduler
+        self._abilities = abilities or Abilities()
         self._clock = clock
         self._watch = ClockWatch()
         self._prunes_from: float | None = None
@@ -67,7 +76,9 @@ class Sweeper:
             schedules=scheduler is not None and self._store.outdated is None,
             next_wake_at=scheduler.next_wake_at if scheduler else None,
             note=self._store.outdated or (scheduler.note if scheduler else None),
+            can=self._abilities.can,
         )
+        self._abilities.look(tx)
 
     def _look_at_clock(self, tx: Tx) -> None:
         """Records that a wrong clock calls too old are gone for good: it has to prove right first."""

@@ -86,6 +86,11 @@ class Agent:
         """Name the scheduling tool: two names for one tool only confuse a model."""
         return next((name for name in SCHEDULERS if self.policy(name) == "allow"), None)
 
+    @property
+    def uses_workspace(self) -> bool:
+        """Say whether it is offered a tool that needs a workspace."""
+        return any(tool.workspace and self.policy(tool.name) != "deny" for tool in BUILT_IN.values())
+
     def narrowed(self, now: "Agent") -> "Agent":
         """Give this agent without what an edit has taken away since (rule 40); what an edit added is not in it."""
         if now.revision == self.revision:

@@ -13,6 +13,7 @@ from homing.operations.shapes.message import MessageShape, message_shape
 from homing.operations.shapes.run import RunRow, RunShape, WaitingFor, run_row, run_shape
 from homing.operations.shapes.session import SessionShape, session_shape
 from homing.operations.status import why_nothing_fires
+from homing.operations.workers import agents_for_few
 from homing.store import (
     deliveries,
     inbounds,
@@ -79,12 +80,17 @@ def show_run(ctx: Context, run: Run) -> RunShape:
 
 
 def _waiting_for(ctx: Context, found: Sequence[Run]) -> dict[str, WaitingFor]:
-    """A queued run at the head of a free lane waits for a slot; every other for its session."""
+    """A queued run at the head of a free lane waits for a slot, or for a worker that can do it; others for their
+    session.
+    """
     queued = [run for run in found if run.state == "queued"]
     if not queued:
         return {}
-    heads = {head.inbound.run_id for head in lanes.take_heads(ctx.tx, {run.lane_id for run in queued})}
-    return {run.id: "slot" if run.id in heads else "session" for run in queued}
+    heads = {head.inbound.run_id: head for head in lanes.take_heads(ctx.tx, {run.lane_id for run in queued})}
+    few = agents_for_few(ctx.tx) if heads else frozenset[str]()
+    chats = sessions.get_many(ctx.tx, {head.inbound.session_id for head in heads.values()}) if few else {}
+    left = {run_id for run_id, head in heads.items() if few and chats[head.inbound.session_id].agent_id in few}
+    return {run.id: "worker" if run.id in left else "slot" if run.id in heads else "session" for run in queued}
 
 
 def show_messages(ctx: Context, found: Sequence[Message]) -> list[MessageShape]:

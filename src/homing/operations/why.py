@@ -24,6 +24,11 @@ from homing.operations.views import show_runs
 from homing.store import inbounds, jobs, maintenance, run_lists
 
 _LAST = 5
+_WAITS = {
+    "session": "its session, which is busy",
+    "slot": "a free slot",
+    "worker": "a worker that has the sandbox and the shared folder (HOMING_SHARE) for its agent's workspace tools",
+}
 _SKIPPED = {
     "missed": "was missed: ",
     "brake": "was stopped by a brake, because ",
@@ -184,8 +189,7 @@ def _became(run: Run, row: RunRow) -> str:
     words = reason_words(run.reason)
     match run.state:
         case "queued":
-            waits = "its session, which is busy" if row.waiting_for == "session" else "a free slot"
-            return f"waits for {waits}"
+            return f"waits for {_WAITS[row.waiting_for or 'slot']}"
         case "running":
             return "is going on now"
         case "skipped":

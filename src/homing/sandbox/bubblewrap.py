@@ -55,6 +55,7 @@ class Bubblewrap:
     prlimit: str
     setpriv: str
     python: str | None
+    shell: str
     version: tuple[int, ...]
 
     @property
@@ -111,15 +112,17 @@ def find_bubblewrap(searched: str = SEARCHED) -> Bubblewrap:
         raise NoSandbox(WINDOWS)
     if sys.platform != "linux":
         raise NoSandbox(OTHER_SYSTEM.format(system={"darwin": "macOS"}.get(sys.platform, sys.platform)))
-    bwrap, prlimit, setpriv, python = (
-        shutil.which(name, path=searched) for name in ("bwrap", "prlimit", "setpriv", "python3")
+    bwrap, prlimit, setpriv, python, bash = (
+        shutil.which(name, path=searched) for name in ("bwrap", "prlimit", "setpriv", "python3", "bash")
     )
     if bwrap is None:
         raise NoSandbox(NO_BUBBLEWRAP)
     if prlimit is None or setpriv is None:
         raise NoSandbox(NO_UTIL_LINUX)
     version = tuple(int(part) for part in re.findall(r"\d+", _version_line(bwrap)))
-    return Bubblewrap(bwrap=bwrap, prlimit=prlimit, setpriv=setpriv, python=python, version=version)
+    return Bubblewrap(
+        bwrap=bwrap, prlimit=prlimit, setpriv=setpriv, python=python, shell=bash or "/bin/sh", version=version
+    )
 
 
 def _version_line(bwrap: str) -> str:

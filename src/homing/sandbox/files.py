@@ -4,6 +4,7 @@ Every part of a path is opened by itself and no link is followed, so nothing lea
 a write is a new file that takes the old one's name.
 """
 
+import fcntl
 import os
 import secrets
 import stat
@@ -23,6 +24,7 @@ MAX_WORKSPACE = 1 << 30
 MAX_LISTED = 1000
 DEFAULT_LINES = 2000
 _MAX_PATH = 1000
+_HALF_CHARACTER = "The text has half a character in it (a lone surrogate)."
 # Folders in folders: each that is being looked into takes one of our descriptors.
 _MAX_DEPTH = 100
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,12 +42,22 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Excerpt:
+    """Lines of a text file: from number `first` to `last`, of `total`."""
+
+    text: str
+    first: int
+    last: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Workspace:
     """A folder made by `make_workspace`."""
 
     folder: Path
 
-    def read_file(self, path: str, *, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
+    def read_file(self, path: str, *, offset: int = 1, limit: int = DEFAULT_LINES) -> Excerpt:
         """Give a text file's lines from number `offset` on, at most `limit` of them."""
         # Lines as every program counts them; `splitlines` would also end them at a form feed and the like.
         lines = StringIO(self._text(path), newline="\n").readlines()
@@ -53,12 +65,17 @@ class Workspace:
             raise _invalid("offset and limit count lines from 1.", field="offset")
         if lines and offset > len(lines):
             raise _invalid(f"{path} has {len(lines)} lines.", field="offset")
-        return "".join(lines[offset - 1 : offset - 1 + limit])
+        shown = lines[offset - 1 : offset - 1 + limit]
+        return Excerpt(text="".join(shown), first=offset, last=offset - 1 + len(shown), total=len(lines))
 
     def write_file(self, path: str, text: str) -> None:
         """Write a text file, with the folders above it."""
         if not _is_text(text):
-            raise _invalid("The text has half a character in it (a lone surrogate).", field="text")
+            raise _invalid(_HALF_CHARACTER, field="text")
+        with self._locked():
+            self._write(path, text)
+
+    def _write(self, path: str, text: str) -> None:
         data = text.encode()
         if len(data) > MAX_FILE:
             raise TooLarge(f"A file has at most {MAX_FILE >> 20} MB; write it in parts, or let a program make it.")
@@ -70,9 +87,15 @@ class Workspace:
 
     def edit_file(self, path: str, old: str, new: str) -> None:
         """Replace the one place in a file that has this text."""
-        text = self._text(path)
         if not old:
             raise _invalid("Say which text is to be replaced.", field="old")
+        if not _is_text(new):
+            raise _invalid(_HALF_CHARACTER, field="new")
+        with self._locked():
+            self._edit(path, old, new)
+
+    def _edit(self, path: str, old: str, new: str) -> None:
+        text = self._text(path)
         first = text.find(old)
         if first < 0:
             raise _invalid(f"{path} does not have this text. Read it again: spaces and line ends count.", field="old")
@@ -80,7 +103,7 @@ class Workspace:
         if text.find(old, first + 1) >= 0:
             found = max(2, text.count(old))
             raise _invalid(f"{path} has this text {found} times. Give more of what stands around it.", field="old")
-        self.write_file(path, text[:first] + new + text[first + len(old) :])
+        self._write(path, text[:first] + new + text[first + len(old) :])
 
     def list_files(self, path: str = "") -> list[Entry]:
         """List a folder by name."""
@@ -94,6 +117,21 @@ class Workspace:
         """Count what the files of the workspace take up, as far down as we look."""
         with self._opened("", []) as top:
             return _used(top, _MAX_DEPTH)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Let one write at a time pass, also of other processes: two edits of a file must not undo each other.
+
+        The lock lies beside the workspace, where no program inside can hold it.
+        """
+        beside = self.folder.with_name(f".{self.folder.name}.lock")
+        with _reported_workspace():
+            fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
 
     def _replaced_bytes(self, path: str, folders: list[str], name: str) -> int:
         try:
@@ -126,10 +164,8 @@ class Workspace:
     @contextmanager
     def _opened(self, path: str, folders: list[str], *, make: bool = False) -> Generator[int]:
         """Open a folder below the workspace, one part at a time."""
-        try:
+        with _reported_workspace():
             fd = os.open(self.folder, _FOLDER)
-        except OSError as error:
-            raise _invalid(f"The workspace cannot be used: {error.strerror}.") from error
         try:
             with _reported(path):
                 owner = os.fstat(fd).st_uid
@@ -254,6 +290,14 @@ def _reported(path: str) -> Generator[None]:
         if error.errno in (ENOSPC, EDQUOT):
             raise TooLarge(f"{path} was not written: the disk under the workspace is full.") from None
         raise _invalid(f"{path} cannot be used: {error.strerror}.") from error
+
+
+@contextmanager
+def _reported_workspace() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _invalid(f"The workspace cannot be used: {error.strerror}.") from error
 
 
 def _invalid(detail: str, *, field: str = "path") -> Invalid:

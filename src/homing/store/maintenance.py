@@ -1,12 +1,13 @@
 """What keeps the house: workers' beats, answers kept for repeated requests, and retention."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Tx, insert_new
 
 IDEMPOTENCY_KEPT = timedelta(hours=24)
 _BATCH = 500
@@ -23,14 +24,29 @@ class Worker:
     next_wake_at: datetime | None
     note: str | None
     """What people should know of it: that it waits, and for what."""
+    can: frozenset[str]
+    """What it has that not every worker has."""
 
 
 def beat(
-    tx: Tx, worker_id: str, *, name: str, schedules: bool, next_wake_at: datetime | None, note: str | None = None
+    tx: Tx,
+    worker_id: str,
+    *,
+    name: str,
+    schedules: bool,
+    next_wake_at: datetime | None,
+    note: str | None = None,
+    can: Collection[str] = (),
 ) -> None:
-    """Say that a worker is alive, and when it wakes next."""
+    """Say that a worker is alive, when it wakes next, and what it can do."""
     now = tx.now()
-    fresh = {"beat_at": now, "next_wake_at": next_wake_at, "schedules": schedules, "note": note}
+    fresh = {
+        "beat_at": now,
+        "next_wake_at": next_wake_at,
+        "schedules": schedules,
+        "note": note,
+        "can": sorted(can),
+    }
     if not tx.run(sa.update(t.worker).where(t.worker.c.id == worker_id).values(fresh)):
         tx.run(sa.insert(t.worker).values(id=worker_id, name=name, started_at=now, **fresh))
 
@@ -59,9 +75,25 @@ def workers(tx: Tx, alive_within: timedelta) -> list[Worker]:
             beat_at=row.beat_at,
             next_wake_at=row.next_wake_at,
             note=row.note,
+            can=frozenset(row.can or ()),
         )
         for row in rows
     ]
+
+
+_SHARE_ID = "share_id"
+
+
+def share_id(tx: Tx) -> str | None:
+    """Tell the id of the folder that holds the workspaces of this database."""
+    rows = tx.rows(sa.select(t.setting.c.value).where(t.setting.c.name == _SHARE_ID))
+    return rows[0].value if rows else None
+
+
+def keep_share_id(tx: Tx, fresh: str) -> str:
+    """Keep the id of that folder, unless another machine was first; give the one that counts."""
+    tx.run(insert_new(tx, t.setting).values(name=_SHARE_ID, value=fresh))
+    return share_id(tx) or fresh
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,9 @@ def glance(tx: Tx) -> Glance:
     return Glance(people=bool(people), machines=bool(machines), next_claim_end=claim_end)
 
 
-def stale_lanes(tx: Tx, limit: int, *, line: str | None = None) -> list[tuple[int, str]]:
+def stale_lanes(
+    tx: Tx, limit: int, *, line: str | None = None, left_agents: Collection[str] = ()
+) -> list[tuple[int, str]]:
     """Find lanes whose open turn has nobody at work any more, and the line whose slots it needs."""
     statement = (
         sa.select(t.turn.c.lane_id, t.turn.c.source)
@@ -50,16 +52,20 @@ def stale_lanes(tx: Tx, limit: int, *, line: str | None = None) -> list[tuple[in
     )
     if line is not None:
         statement = statement.where((t.turn.c.source == "person") == (line == "people"))
+    if left_agents:
+        statement = statement.where(t.turn.c.agent_id.not_in(sorted(left_agents)))
     rows = tx.rows(statement)
     return [(lane_id, "people" if source == "person" else "machines") for lane_id, source in rows]
 
 
-def pick_people(tx: Tx, limit: int, held: Collection[int] = (), *, alone: bool = False) -> list[int]:
+def pick_people(
+    tx: Tx, limit: int, held: Collection[int] = (), *, alone: bool = False, left_agents: Collection[str] = ()
+) -> list[int]:
     """Name free lanes in which a person waits and is next, longest first. A hint: opening decides.
 
     With `alone` no machine waits anywhere, so that nobody else can be next.
     """
-    return _first_lanes(tx, "people", limit, held, alone=alone)
+    return _first_lanes(tx, "people", limit, held, *_not_of(left_agents), alone=alone)
 
 
 def pick_machines(
@@ -70,6 +76,7 @@ def pick_machines(
     *,
     users: Mapping[str, int] | None = None,
     alone: bool = False,
+    left_agents: Collection[str] = (),
 ) -> list[int]:
     """Name free lanes in which runs and their like wait: users with the fewest running first, then by arrival."""
     users = waiting_users(tx) if users is None else users
@@ -77,10 +84,18 @@ def pick_machines(
     for user_id in sorted(users, key=lambda user_id: (running.get(user_id, 0), users[user_id])):
         if len(lines) == limit:
             break
-        lanes = _first_lanes(tx, "machines", limit, held, t.inbound.c.user_id == user_id, alone=alone)
+        conditions = (t.inbound.c.user_id == user_id, *_not_of(left_agents))
+        lanes = _first_lanes(tx, "machines", limit, held, *conditions, alone=alone)
         if lanes:
             lines[user_id] = lanes
     return _deal(lines, running, limit)
+
+
+def _not_of(agents: Collection[str]) -> list[sa.ColumnElement[bool]]:
+    if not agents:
+        return []
+    theirs = sa.select(t.session.c.id).where(t.session.c.agent_id.in_(sorted(agents)))
+    return [t.inbound.c.session_id.not_in(theirs)]
 
 
 def _first_lanes(

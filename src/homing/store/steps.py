@@ -1,6 +1,6 @@
 """Steps of a turn. Each write first holds the turn under its fence; the holder of the fence numbers the steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -40,6 +40,24 @@ def was_told(tx: Tx, turn_id: str, *, name: str, words: str) -> bool:
         .limit(1)
     )
     return bool(rows)
+
+
+def last_telling(tx: Tx, turn_id: str, *, words: str, but: Collection[str]) -> str | None:
+    """Name the tool, other than `but`, that last told these words in this turn or an earlier one of its lane."""
+    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
+    rows = tx.rows(
+        sa.select(t.step.c.name)
+        .join(t.turn, t.turn.c.id == t.step.c.turn_id)
+        .where(
+            t.turn.c.lane_id == lane,
+            t.step.c.kind == "tool",
+            t.step.c.name.not_in(sorted(but)),
+            t.step.c.result.contains(words, autoescape=True),
+        )
+        .order_by(t.turn.c.opened_at.desc(), t.step.c.n.desc())
+        .limit(1)
+    )
+    return rows[0].name if rows else None
 
 
 def find(tx: Tx, turn_id: str, *, kind: str, key: str) -> Step | None:

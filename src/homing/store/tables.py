@@ -716,6 +716,14 @@ worker = sa.Table(
     _instant("beat_at", nullable=False),
     _instant("next_wake_at"),
     _text("note", nullable=True),
+    _json("can"),
+)
+
+setting = sa.Table(
+    "setting",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    _text("value"),
 )
 
 audit = sa.Table(

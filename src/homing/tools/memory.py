@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from homing.agent.frames import clean_name, frame, one_line
+from homing.agent.frames import FRAME_BEGINS, clean_name, frame, one_line
 from homing.agent.sources import outside_source
+from homing.model.agents import SCHEDULERS
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session
 from homing.operations.context import Context
@@ -17,6 +18,8 @@ from homing.tools.tool import ToolSpec
 _FOUND_AT_MOST = 10
 _LONGEST_QUERY = 256
 _UNCONFIRMED = "unconfirmed, from"
+# What our own tools frame is asked about above, or was a person's.
+_OWN = (*SCHEDULERS, "remember", "recall", "forget")
 
 
 def remember(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:
@@ -33,8 +36,11 @@ def _outside(ctx: Context) -> str | None:
         return turn.outside if turn else None
     if message := messages.last_from_outside(ctx.tx, turn.id):
         return outside_source(message)
-    seen = steps.was_told(ctx.tx, turn.id, name="recall", words=_UNCONFIRMED)
-    return "unconfirmed memory" if seen else None
+    if steps.was_told(ctx.tx, turn.id, name="recall", words=_UNCONFIRMED):
+        return "unconfirmed memory"
+    # What files, programs, pages and servers say reaches the model in frames.
+    tool = steps.last_telling(ctx.tx, turn.id, words=FRAME_BEGINS, but=_OWN)
+    return f"the tool {tool}" if tool else None
 
 
 def recall(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:

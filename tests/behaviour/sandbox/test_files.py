@@ -45,8 +45,8 @@ def test_a_file_is_written_read_edited_and_listed(workspace: Workspace) -> None:
     workspace.write_file("a/b/notes.txt", "one\ntwo\nthree\n")
     workspace.edit_file("/workspace/a/b/notes.txt", "two", "2 äö")
 
-    assert workspace.read_file("a/./b//notes.txt") == "one\n2 äö\nthree\n"
-    assert workspace.read_file("a/b/notes.txt", offset=2, limit=1) == "2 äö\n"
+    assert workspace.read_file("a/./b//notes.txt").text == "one\n2 äö\nthree\n"
+    assert workspace.read_file("a/b/notes.txt", offset=2, limit=1).text == "2 äö\n"
     assert workspace.list_files() == [Entry(name="a", kind="folder", size=workspace.list_files()[0].size)]
     assert workspace.list_files("/workspace/a/b") == [Entry(name="notes.txt", kind="file", size=17)]
     assert workspace.list_files("/workspace") == workspace.list_files(".") == workspace.list_files()
@@ -117,7 +117,7 @@ def test_an_edit_needs_exactly_one_place(workspace: Workspace) -> None:
     assert "has this text 2 times" in refused(lambda: workspace.edit_file("notes.txt", "aa", "b"))
     assert "does not have this text" in refused(lambda: workspace.edit_file("notes.txt", "c", "b"))
     assert refused(lambda: workspace.edit_file("notes.txt", "", "b")) == "Say which text is to be replaced."
-    assert workspace.read_file("notes.txt") == "aa\naa\n"
+    assert workspace.read_file("notes.txt").text == "aa\naa\n"
 
 
 def test_a_full_workspace_and_a_huge_text_are_refused_and_leave_nothing(
@@ -140,7 +140,7 @@ def test_a_file_that_is_replaced_does_not_count_twice_in_a_full_workspace(
     workspace.write_file("a/large", "x" * 900_000)
     workspace.write_file("a/large", "y" * 900_000)
 
-    assert workspace.read_file("a/large") == "y" * 900_000
+    assert workspace.read_file("a/large").text == "y" * 900_000
     with pytest.raises(TooLarge, match="The workspace is full"):
         workspace.write_file("a/b/other", "x" * 900_000)
     assert [entry.name for entry in workspace.list_files("a")] == ["large"]
@@ -202,7 +202,7 @@ def test_a_link_that_is_swapped_in_while_a_file_is_opened_leads_nowhere(
     with swapping(target, workspace.folder / "link"):
         for _ in range(1500):
             with suppress(Invalid):
-                read.append(workspace.read_file("folder/notes.txt"))
+                read.append(workspace.read_file("folder/notes.txt").text)
         for _ in range(300):
             with suppress(Invalid):
                 workspace.write_file("folder/notes.txt", "inside")
@@ -219,14 +219,14 @@ def test_two_places_that_overlap_are_two_places(workspace: Workspace) -> None:
     workspace.write_file("notes.txt", "aaa")
 
     assert "has this text 2 times" in refused(lambda: workspace.edit_file("notes.txt", "aa", "b"))
-    assert workspace.read_file("notes.txt") == "aaa"
+    assert workspace.read_file("notes.txt").text == "aaa"
 
 
 def test_lines_end_where_other_programs_end_them(workspace: Workspace) -> None:
     workspace.write_file("notes.txt", "one\x0c\u2028\x85still\r\ntwo\rstill\nthree")
 
-    assert workspace.read_file("notes.txt", offset=1, limit=1) == "one\x0c\u2028\x85still\r\n"
-    assert workspace.read_file("notes.txt", offset=2) == "two\rstill\nthree"
+    assert workspace.read_file("notes.txt", offset=1, limit=1).text == "one\x0c\u2028\x85still\r\n"
+    assert workspace.read_file("notes.txt", offset=2).text == "two\rstill\nthree"
 
 
 def test_half_a_character_is_refused_in_a_text_and_in_a_path(workspace: Workspace) -> None:
@@ -262,7 +262,7 @@ def test_a_tree_deeper_than_we_have_descriptors_does_not_stop_a_write(workspace:
     os.close(fd)
     try:
         workspace.write_file("notes.txt", "x")
-        assert workspace.read_file("notes.txt") == "x"
+        assert workspace.read_file("notes.txt").text == "x"
     finally:
         # Python's own way to remove a tree stops at its limit of recursion.
         subprocess.run(["rm", "-rf", str(workspace.folder / "d")], check=True)
@@ -303,7 +303,7 @@ def test_a_folder_that_a_program_closed_to_everybody_does_not_stop_the_others(or
     (workspace.folder / "closed").chmod(0o400)
     workspace.write_file("notes.txt", "x")
 
-    assert workspace.read_file("notes.txt") == "x"
+    assert workspace.read_file("notes.txt").text == "x"
     for do in (workspace.list_files, lambda p: workspace.write_file(f"{p}/notes.txt", "x")):
         assert "Permission denied" in refused(lambda do=do: do("closed"))
     (workspace.folder / "closed").chmod(0o700)
@@ -321,3 +321,15 @@ def test_a_full_disk_has_its_own_sentence_and_leaves_nothing(tmp_path: Path) -> 
         assert workspace.list_files() == []
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_edits_at_the_same_time_do_not_undo_each_other(workspace: Workspace) -> None:
+    places = [f"<{n}>" for n in range(20)]
+    workspace.write_file("notes.txt", "\n".join(places))
+    threads = [threading.Thread(target=workspace.edit_file, args=("notes.txt", p, f"done {p}")) for p in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert workspace.read_file("notes.txt").text == "\n".join(f"done {place}" for place in places)

@@ -48,6 +48,7 @@ export const sourceWord: Record<Source, string> = {
 const waitingForWords: Record<Waiting["waiting_for"], string> = {
   session: "waits until this conversation is free",
   slot: "waits for a free slot",
+  worker: "waits for a machine with the workspace",
   turn: "will be seen by the next turn",
 };
 export const waitingForWord = (waiting: Waiting["waiting_for"] | null) => waitingForWords[waiting ?? "session"];

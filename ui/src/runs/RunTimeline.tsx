@@ -100,7 +100,12 @@ function delivering(run: Run): Stop {
   };
 }
 
-const waitingFor = (run: Run) => (run.waiting_for === "slot" ? "for a free slot" : "until the conversation is free");
+const waitingWords = {
+  session: "until the conversation is free",
+  slot: "for a free slot",
+  worker: "for a machine with the workspace",
+};
+const waitingFor = (run: Run) => waitingWords[run.waiting_for ?? "session"];
 
 function doneDetail(run: Run, finished: ReactNode) {
   return (

@@ -12,7 +12,7 @@ from homing.model.words import RUN_STATES, TRIGGERS, reason_words
 from homing.operations.shapes.base import Answer, local
 from homing.operations.shapes.delivery import CarriedShape
 
-WaitingFor = Literal["session", "slot"]
+WaitingFor = Literal["session", "slot", "worker"]
 
 
 class PromptRefShape(Answer):
