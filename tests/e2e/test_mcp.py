@@ -1,6 +1,7 @@
 """The side door of the real process: `homing mcp` started by an MCP client, and /mcp of a running `homing up`."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -15,10 +16,33 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from homing.testing import Reply, StubModelServer
 from support.doors import problem_of, text_of
 
 NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
 WATCH = {"session_key": "cli:main", "action": "add", "when": "every weekday at 8", "message": "Look at the fruit"}
+A_CALL_THAT_WAITS = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "0"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {
+            "name": "send_message",
+            "arguments": {"session_key": "cli:main", "text": "hello", "wait": 120},
+        },
+    },
+)
 HELLO = {"session_key": "cli:main", "text": "help"}
 
 
@@ -151,6 +175,30 @@ def test_ctrl_c_ends_it_while_stdin_is_still_open(env: dict[str, str]) -> None:
             assert process.wait(30) == -signal.SIGINT
         finally:
             process.kill()
+
+
+async def test_the_end_of_stdin_ends_it_although_a_call_waits_for_its_answer(env: dict[str, str]) -> None:
+    with StubModelServer() as stub:
+        stub.when("hello", Reply(text="too late", hold=True))
+        async with homing_up(env | {"HOMING_MODEL": "openai-chat:stub"} | stub.environment()):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "homing", "mcp"),
+                env=env,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+            )
+            try:
+                assert process.stdin is not None
+                process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in A_CALL_THAT_WAITS))
+                await process.stdin.drain()
+                await asyncio.to_thread(stub.wait_for_requests, 1, timeout=60)
+                process.stdin.close()
+                async with asyncio.timeout(30):
+                    assert await process.wait() == 0
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
 
 
 def test_serving_for_a_running_server_loads_neither_database_nor_models() -> None:
