@@ -85,6 +85,22 @@ def _take(settings: Settings, held: ExitStack, *, works: bool) -> socket.socket:
 
 
 @asynccontextmanager
+async def _opened(settings: Settings, *, doors: bool) -> "AsyncGenerator[Homing]":
+    """Open this home's database, and let its owner in at its doors. It is closed at the end, also of a failed start."""
+    from homing.cli.instance import admit_owner
+    from homing.wiring import prepare, wire
+
+    homing = wire(settings)
+    try:
+        prepare(homing)
+        if doors:
+            admit_owner(homing)
+        yield homing
+    finally:
+        await homing.store.close()
+
+
+@asynccontextmanager
 async def started(
     homing: "Homing", listening: socket.socket | None, engine: "Engine | None"
 ) -> "AsyncGenerator[list[asyncio.Task[None]]]":
@@ -92,7 +108,6 @@ async def started(
     from homing.wiring import running, watching
 
     async with AsyncExitStack() as parts:
-        parts.push_async_callback(homing.store.close)
         if engine is None:
             await homing.store.bell.open()
         tasks: list[asyncio.Task[None]] = []
@@ -105,7 +120,6 @@ async def started(
 
 
 async def _live(settings: Settings, listening: socket.socket | None, *, works: bool, opens: bool) -> None:
-    from homing.cli.instance import admit_owner, open_instance
     from homing.cli.logs import set_up_logs
     from homing.cli.opening import can_open, open_browser
     from homing.wiring import make_engine
@@ -117,12 +131,12 @@ async def _live(settings: Settings, listening: socket.socket | None, *, works: b
         # The page must name the port that was really taken.
         settings = replace(settings, port=listening.getsockname()[1])
         base = _link_base(settings, listening)
-    homing = open_instance(settings)
-    if listening is not None:
-        admit_owner(homing)
-        link = _link(homing, base)
-    engine = make_engine(homing, apart=listening is None) if works else None
-    async with started(homing, listening, engine) as tasks:
+    async with AsyncExitStack() as parts:
+        homing = await parts.enter_async_context(_opened(settings, doors=listening is not None))
+        if listening is not None:
+            link = _link(homing, base)
+        engine = make_engine(homing, apart=listening is None) if works else None
+        tasks = await parts.enter_async_context(started(homing, listening, engine))
         with ExitStack() as shown:
             if listening is not None:
                 shown.enter_context(announced(settings, _url_of(listening)))
@@ -259,6 +273,8 @@ class _EngineThread:
         self._over.wait()
         if self._ended:
             self._thread.join()
+        if self._failure is not None:
+            raise self._failure
 
     def _run(self) -> None:
         try:
@@ -273,14 +289,14 @@ class _EngineThread:
             threading.Event().wait()
 
     async def _live(self) -> None:
-        from homing.cli.instance import admit_owner, open_instance
         from homing.cli.logs import quiet_logs
         from homing.wiring import make_engine
 
         quiet_logs()
         self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
-        homing = open_instance(self._settings)
-        admit_owner(homing)
-        async with started(homing, self._listening, make_engine(homing)):
+        async with (
+            _opened(self._settings, doors=True) as homing,
+            started(homing, self._listening, make_engine(homing)) as tasks,
+        ):
             self._ready.set()
-            await self._told.wait()
+            await until(self._told, *tasks)

@@ -9,10 +9,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 import sqlalchemy as sa
+import uvicorn
 
 from homing.cli.home import home_lock
 from homing.cli.instance import open_instance, rotate_owner
 from homing.cli.process import own_server
+from homing.client.problems import Problem
 from homing.settings import load
 from homing.store import people
 from homing.store import tables as t
@@ -118,6 +120,25 @@ def test_a_revoked_token_of_the_owner_stays_refused_and_says_what_to_do(homing: 
     with own_server(load()) as url:
         assert status(url, in_file(home)) == 200
         assert homing("open", "--no-open").code == 0
+
+
+def test_a_start_that_fails_after_the_database_was_opened_closes_it(home: Path) -> None:
+    (home / "token").mkdir()
+    with pytest.raises((OSError, Problem)), own_server(load()):
+        pass
+    # SQLite takes its log away with the last connection.
+    assert not (home / "homing.db-wal").exists()
+
+
+def test_a_web_server_that_breaks_ends_what_runs_beside_it_and_says_why(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def break_off(_: uvicorn.Server) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(uvicorn.Server, "main_loop", break_off)
+    with pytest.raises(ZeroDivisionError, match="a bug"), own_server(load()):
+        pass
 
 
 @pytest.mark.parametrize("running", [True, False])
