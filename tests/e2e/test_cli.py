@@ -399,7 +399,7 @@ def test_a_chat_that_is_its_own_server_ends_although_something_in_it_does_not_he
     (tmp_path / "sitecustomize.py").write_text(NAMES_NEVER_FOUND)
     chat = subprocess.Popen(
         [sys.executable, "-m", "homing", "chat"],
-        env=os.environ | env | {"PYTHONPATH": str(tmp_path)}, cwd=tmp_path,
+        env=os.environ | env | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}, cwd=tmp_path,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
