@@ -2,17 +2,16 @@
 of those. No proxy, no kept connection and no second lookup can lead it elsewhere.
 """
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import httpx2
 
 from homing.model.addresses import Address, addresses_in, read_address
+from homing.model.threads import in_daemon_thread
 
 Judge = Callable[[str, int, Address], None]
 """Raises for an address that a host's name may not lead to."""
@@ -51,13 +50,10 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
             return [address]
         asked = partial(self._look_up or socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         # A thread of its own: names that nobody answers for would hold up everything else that waits for one.
-        thread = ThreadPoolExecutor(1, thread_name_prefix="lookup")
         try:
-            found = await asyncio.get_running_loop().run_in_executor(thread, asked)
+            found = await in_daemon_thread(asked)
         except (OSError, UnicodeError) as error:
             raise UnknownHost(f"The host {host} was not found", request=request) from error
-        finally:
-            thread.shutdown(wait=False)
         return addresses_in(found)
 
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import sys
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,6 +24,7 @@ from homing.mcp.backend import Backend, make_server
 from homing.mcp.results import NOT_READY, beside, failed, refused
 from homing.model.clock import NOTHING_FIRES
 from homing.model.errors import NotReady, Refused
+from homing.model.threads import in_daemon_thread
 
 Post = Callable[[str, dict[str, Any], Mapping[str, str]], Any]
 """Post JSON to a path of the running server, with these headers; gives its JSON, or raises NotReady."""
@@ -74,7 +73,7 @@ class _Remote:
         if "name" in params:
             headers[MCP_NAME_HEADER] = encode_header_value(params["name"])
         path = "/mcp?tools=all" if self.every else "/mcp"
-        match await _in_daemon_thread(partial(self.post, path, message, headers)):
+        match await in_daemon_thread(partial(self.post, path, message, headers)):
             case {"result": result}:
                 return result
             case {"error": {"code": int(code), "message": str(text)}}:
@@ -83,22 +82,6 @@ class _Remote:
                 raise Refused(detail, code=code)
             case _:
                 raise NotReady("The server answered, and not as Homing does. Check HOMING_URL.")
-
-
-async def _in_daemon_thread(work: Callable[[], Any]) -> Any:
-    """Run blocking work in a thread of its own: at the end of stdin nothing waits for it, as for a pool's thread."""
-    done: Future[Any] = Future()
-    # Said at once, so that a cancellation leaves it to the thread.
-    done.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except Exception as error:  # noqa: BLE001 - raised where the result is awaited
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 class _Nearest:
