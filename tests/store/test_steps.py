@@ -3,9 +3,12 @@
 import pytest
 from sqlalchemy import exc
 
+from homing.model.turns import Usage, usage_of
 from homing.operations.context import Instance
 from homing.store import Store, Tx, steps
 from store.scenes import add_session, do, open_lane, person_says
+
+USED = Usage(input_tokens=3, output_tokens=4, cost_nano_usd=5)
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def test_finishing_what_was_never_begun_says_so(store: Store, turn_id: str) -> N
 def test_steps_come_back_in_order_with_all_they_hold(store: Store, turn_id: str) -> None:
     card = {"kind": "job", "job_id": "job_1", "change": "added", "revision": 1}
     do(store, steps.add_step, turn_id, 3, kind="tool", name="schedule_task", key="c", result="added", cards=[card])
-    do(store, steps.add_step, turn_id, 1, kind="model", name="m", key="1", result="{}", input_tokens=3, output_tokens=4)
+    do(store, steps.add_step, turn_id, 1, kind="model", name="m", key="1", result="{}", usage=USED)
     do(store, steps.add_step, turn_id, 2, kind="inject", name="message", key="in_1", result="and apples")
     kept = do(store, steps.kept, turn_id)
     assert [(step.n, step.kind, step.key) for step in kept] == [
@@ -47,7 +50,8 @@ def test_steps_come_back_in_order_with_all_they_hold(store: Store, turn_id: str)
         (2, "inject", "in_1"),
         (3, "tool", "c"),
     ]
-    assert (kept[0].input_tokens, kept[0].output_tokens) == (3, 4)
+    assert kept[0].usage == USED
+    assert usage_of(kept) == USED
     assert [list(step.cards) for step in kept] == [[], [], [card]]
     assert do(store, steps.kept, "turn_none") == []
 

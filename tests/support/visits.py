@@ -56,6 +56,9 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     owe(world, KEY, "hello", [])
     yield Visit(operation="list_messages", method="GET", path=f"/api/sessions/{KEY}/messages", query={"after": 0})
     yield Visit(operation="cancel_turn", method="POST", path=f"/api/sessions/{KEY}/cancel", body={}, status=202)
+    turn = world.open_turn(KEY)
+    yield Visit(operation="list_turns", method="GET", path=f"/api/sessions/{KEY}/turns", query={"limit": 5})
+    yield Visit(operation="get_turn", method="GET", path=f"/api/turns/{turn}")
     yield Visit(operation="test_address", method="POST", path=f"/api/sessions/{KEY}/test", body={"address": KEY},
                 status=202)  # fmt: skip
     yield Visit(operation="add_hook", method="POST", path=f"/api/sessions/{KEY}/hooks", body={"name": "ci"}, status=201)

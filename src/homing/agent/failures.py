@@ -1,5 +1,10 @@
 """What a provider's error means: one typed `ModelFailed`, told from status and type, never guessed from prose."""
 
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
 import httpx2
 from pydantic_ai.exceptions import (
     ContentFilterError,
@@ -10,16 +15,44 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
 )
 
-from homing.model.errors import ModelFailed
+from homing.agent.text import clean
+from homing.model.errors import ModelFailed, shortened
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_MOST = 1000
+_SECRET_NAMES = re.compile("KEY|TOKEN|SECRET|PASSWORD")
+_LEAST_SECRET = 8
+# Keys by their usual beginnings, and whatever is called a key and looks like one. Some providers repeat a part of it.
+_KEYS = re.compile(
+    r"\b(?P<start>(?:sk|pk|rk|gsk|xai|hf|ghp|glpat)[-_]|AIza|Bearer\s+)[\w.*…-]{4,}"
+    r"|(?i:(?P<name>\b(?:key|token|secret)\b[^\n:=]{0,20}[:=]\s*['\"]?))(?=[^\s'\",}]*\d)[^\s'\",}]{6,}"
+)
 
 
 def model_failed(error: Exception) -> ModelFailed:
     """Say what went wrong with a model call, and whether trying again can help."""
     retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
-    detail = str(error) or type(error).__name__
-    return ModelFailed(detail, permanent=not _is_transient(error), retry_after=retry_after)
+    said = shortened(mask_keys(clean(_sentence(error))), _MOST)
+    return ModelFailed(said, permanent=not _is_transient(error), retry_after=retry_after)
+
+
+def mask_keys(text: str) -> str:
+    """Take keys out of a provider's words: some repeat the key that they refuse."""
+    for name, value in os.environ.items():
+        if len(value) >= _LEAST_SECRET and _SECRET_NAMES.search(name):
+            text = text.replace(value, "***")
+    return _KEYS.sub(lambda found: f"{found['start'] or found['name']}***", text)
+
+
+def _sentence(error: Exception) -> str:
+    """Give the provider's own sentence where its answer has one."""
+    if not isinstance(error, ModelHTTPError):
+        return str(error) or type(error).__name__
+    body: Any = error.body
+    while isinstance(body, Mapping):
+        held = cast(Mapping[str, Any], body)
+        body = held.get("error") or held.get("message") or held.get("detail") or str(held)
+    return f"HTTP {error.status_code}: {body or 'no explanation'}"
 
 
 def _is_transient(error: Exception) -> bool:

@@ -22,8 +22,10 @@ from homing.agent.frames import cut_frame, frame, indented, split_frames
 from homing.agent.journal import KeptStep
 from homing.agent.model_calls import stream
 from homing.agent.models import Models
+from homing.agent.prices import usage_of_call
 from homing.agent.resume import rebuild, settle
 from homing.agent.text import cut
+from homing.model.turns import NOTHING_USED, Usage
 
 # Scripts in which about every character is a token of its own.
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
@@ -134,16 +136,18 @@ def fit(
     return list(turns), []
 
 
-async def summarise(models: Models, model: str, previous: str | None, messages: Sequence[ModelMessage]) -> str:
+async def summarise(
+    models: Models, model: str, previous: str | None, messages: Sequence[ModelMessage]
+) -> tuple[str, Usage]:
     """Fold messages into the running summary with one model call; may raise `ModelFailed`."""
     if model == OFFLINE:
-        return OFFLINE_SUMMARY
+        return OFFLINE_SUMMARY, NOTHING_USED
     before = frame("summary.earlier", previous) if previous else "(none)"
     since = frame("summary.transcript", transcript(messages))
     text = f"Earlier summary:\n{before}\n\nMessages since then:\n{since}"
     request = ModelRequest([UserPromptPart(text)])
     response = await stream(await models.get(model), models.settings(model), [request], SUMMARY_INSTRUCTIONS)
-    return (response.text or "").strip()
+    return (response.text or "").strip(), usage_of_call(response, model)
 
 
 def transcript(messages: Sequence[ModelMessage]) -> str:

@@ -72,6 +72,10 @@ class Journal(Protocol):
         """Keep a finished model response."""
         ...
 
+    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
+        """Keep that a model call failed, with the provider's words, and is made again after a wait."""
+        ...
+
     async def tool_begun(self, call: ToolCall) -> None:
         """Commit that an unrepeatable tool is about to run, before it runs."""
         ...
@@ -143,5 +147,3 @@ class Answer:
     messages: "Sequence[ModelMessage]"
     """The turn's own messages in order, the prompt first, also those of earlier attempts."""
     model: str
-    input_tokens: int
-    output_tokens: int

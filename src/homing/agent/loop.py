@@ -35,11 +35,4 @@ def _answer(turn: Progress) -> Answer:
     given = [response.text or "" for response in turn.responses]
     # Some models answer beside their last tool call and then have nothing to add.
     text = next((text for text in reversed(given) if text.strip()), "")
-    usages = [response.usage for response in turn.responses]
-    return Answer(
-        text=text.strip(),
-        messages=turn.messages,
-        model=turn.ask.model,
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-    )
+    return Answer(text=text.strip(), messages=turn.messages, model=turn.ask.model)

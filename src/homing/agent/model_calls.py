@@ -58,6 +58,7 @@ async def call_model(turn: Progress, model: Model, settings: ModelSettings, slee
 async def _try(turn: Progress, model: Model, settings: ModelSettings, n: int, sleep: Sleep) -> ModelResponse:
     waits = iter(WAIT_SECONDS)
     while True:
+        started = time.monotonic()
         await _show_injected(turn)
         await turn.journal.tell(LiveStep(n=n, kind="model", name=turn.ask.model, state="started"))
         request = [*settle(turn.ask.history), *turn.messages]
@@ -70,9 +71,12 @@ async def _try(turn: Progress, model: Model, settings: ModelSettings, n: int, sl
                 if failed.permanent or wait is None:
                     raise
                 pause = wait if failed.retry_after is None else min(failed.retry_after, LONGEST_WAIT_SECONDS)
+                said = failed.detail
             else:
                 await live.flush()
                 return response
+        duration_ms = round((time.monotonic() - started) * 1000)
+        await turn.journal.model_retried(said, name=turn.ask.model, n=n, duration_ms=duration_ms, wait_seconds=pause)
         await sleep(pause)
 
 

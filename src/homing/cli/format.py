@@ -20,6 +20,13 @@ JOB_GLYPHS = {
     "attention": ("✕", "red"),
     "done": ("✓", "bright_black"),
 }
+TURN_GLYPHS = {
+    "answered": ("●", "green"),
+    "empty": ("●", "green"),
+    "failed": ("✕", "red"),
+    "cancelled": ("⊘", "bright_black"),
+    "running": ("◐", "cyan"),
+}
 DELIVERY_GLYPHS = {"pending": ("○", "yellow"), "sent": ("●", "green"), "dead": ("✕", "red")}
 
 _STEPS = ((60, "s", 1), (3600, "min", 60), (172_800, "h", 3600), (5_184_000, "d", 86_400))
@@ -52,6 +59,22 @@ def took(ms: int | None) -> str:
     if ms is None:
         return ""
     return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s" if ms < 60_000 else _span(ms / 1000)
+
+
+def spent(usage: Json) -> str:
+    """Say what model calls used; nothing when there was none."""
+    tokens = usage["input_tokens"] + usage["output_tokens"]
+    if not tokens:
+        return ""
+    return f"{tokens:,} tokens, {dollars(usage)}"
+
+
+def dollars(usage: Json) -> str:
+    """Say a price, small ones with as many digits as they need."""
+    cost = usage["cost_usd"]
+    if cost is None:
+        return "price unknown"
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.2g}" if cost >= 0.0001 else "less than $0.0001"
 
 
 def in_zone(text: str, tz: str) -> datetime:

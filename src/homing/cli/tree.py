@@ -78,6 +78,11 @@ GROUPS = {
         },
         hidden={"ls": "agents:list_agents", "show": "agents:get", "rm": "agents:remove"},
     ),
+    "turns": Group(
+        help="What agents did: steps, tokens and cost of each turn.",
+        commands={"list": "turns:list_turns", "get": "turns:get"},
+        hidden={"ls": "turns:list_turns", "show": "turns:get"},
+    ),
     "deliveries": Group(
         help="Messages on their way to other channels.",
         commands={"list": "resources:list_deliveries", "retry": "resources:retry_deliveries"},

@@ -26,6 +26,8 @@ class Claim:
     reason: Stop | None = None
     doing: str = SETTING_UP
     """What the turn is at, for the record of one that did not come back."""
+    shown: str = ""
+    """What people have seen of an answer that is not finished; a turn that is stopped keeps it."""
     _task: "asyncio.Task[object] | None" = field(default=None, repr=False)
     _news: "asyncio.Future[None] | None" = field(default=None, repr=False)
 

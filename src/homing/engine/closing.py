@@ -12,7 +12,7 @@ from homing.engine import turn_result
 from homing.engine.closing_turn import ClosingRequest, ClosingTurn
 from homing.engine.job_outcomes import after_runs
 from homing.engine.reports import fold, report, status_before, status_line
-from homing.engine.turn_result import EMPTY, NOTHING, TurnResult
+from homing.engine.turn_result import TurnResult
 from homing.model.messages import Kind, NewMessage
 from homing.model.runs import RunState
 from homing.model.turns import Turn
@@ -47,8 +47,7 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
             summary=closing.summary,
             error=closing.result.error,
             closing_seq=closing_seq.get(closing.turn.id),
-            input_tokens=closing.result.input_tokens,
-            output_tokens=closing.result.output_tokens,
+            **vars(closing.result.usage),
         )
         for closing in closings
         if closing.turn.run_id is not None
@@ -117,13 +116,10 @@ def _decide(turn: Turn, result: TurnResult) -> TurnResult:
     """A requested cancel wins over an answer, but not over the model's words it was paid for in tokens."""
     if turn.cancel_requested_at is None or result.outcome == "cancelled":
         return result
-    stopped = turn_result.cancelled(turn)
-    return replace(
-        stopped,
-        history=withdrawn(result.history, stopped.text) if result.history else None,
-        input_tokens=result.input_tokens,
-        output_tokens=result.output_tokens,
-    )
+    # The stop came when all of the answer was there.
+    shown = result.text if _plain(result) else result.shown
+    stopped = replace(turn_result.cancelled(turn), shown=shown, usage=result.usage)
+    return replace(stopped, history=withdrawn(result.history, stopped.closing) if result.history else None)
 
 
 def _closed(closing: ClosingTurn, closing_seq: int | None) -> Closed:
@@ -134,15 +130,14 @@ def _closed(closing: ClosingTurn, closing_seq: int | None) -> Closed:
         error=closing.result.error,
         history=closing.result.history,
         closing_seq=closing_seq,
-        input_tokens=closing.result.input_tokens,
-        output_tokens=closing.result.output_tokens,
+        **vars(closing.result.usage),
     )
 
 
 def _closing_message(closing: ClosingTurn, tx: Tx) -> NewMessage:
     turn, result = closing.turn, closing.result
     kind: Kind = "chat"
-    text = result.text or (NOTHING if result.reason == "quiet" else EMPTY)
+    text = result.closing
     meta: dict[str, object] = {}
     if turn.source in {"run", "report"}:
         kind = "scheduled" if turn.source == "run" else "report"
@@ -152,6 +147,8 @@ def _closing_message(closing: ClosingTurn, tx: Tx) -> NewMessage:
         text, meta = status_line(closing, status_before(tx, closing), meta, tx)
     if result.outcome in {"failed", "cancelled"}:
         meta |= {"outcome": result.outcome, "reason": result.reason}
+    if result.shown:
+        meta |= {"partial": True}
     return NewMessage(
         session_id=turn.session_id,
         lane_id=turn.lane_id,

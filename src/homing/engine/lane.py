@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from homing.agent.failures import mask_keys
 from homing.agent.history import unfinished
 from homing.engine import turn_result
 from homing.engine.claims import SETTING_UP, Claim
@@ -17,10 +18,10 @@ from homing.engine.closing import Ended, close_turns
 from homing.engine.closing_turn import ClosingRequest
 from homing.engine.group_commit import GroupCommit
 from homing.engine.opening import Found, Opened, open_lanes
-from homing.engine.step_journal import StepJournal, kept_step
+from homing.engine.step_journal import StepJournal, kept_steps
 from homing.engine.turn_result import TurnResult
 from homing.model.errors import Failed, Lost, NotReady
-from homing.model.turns import MAX_ATTEMPTS, Step
+from homing.model.turns import MAX_ATTEMPTS, Step, usage_of
 from homing.operations.context import Instance
 from homing.store import Store, steps, turns
 
@@ -115,9 +116,13 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> TurnResult:
         # Not this turn's failure: it stays open, and is taken up again when the database is back.
         raise
     except Failed as error:
-        return turn_result.failed(error, "".join(traceback.format_exception(error)))
+        return turn_result.failed(error, _story(error))
     except Exception as error:  # noqa: BLE001 - the rim of a turn: the lane goes on, the record has the story
-        return turn_result.broken("".join(traceback.format_exception(error)))
+        return turn_result.broken(f"{type(error).__name__}: {error}\n\n{_story(error)}")
+
+
+def _story(error: Exception) -> str:
+    return mask_keys("".join(traceback.format_exception(error)))
 
 
 async def _kept(room: Lanes, opened: Opened) -> list[Step]:
@@ -129,10 +134,10 @@ async def _stopped(room: Lanes, opened: Opened, claim: Claim) -> TurnResult | No
     match claim.reason:
         case "timeout":
             early = room.setup_seconds if claim.doing == SETTING_UP else None
-            return turn_result.timed_out(opened.turn, claim.doing, at_most=early)
+            return replace(turn_result.timed_out(opened.turn, claim.doing, at_most=early), shown=claim.shown.strip())
         case "cancel":
             turn = await room.store.read(lambda tx: turns.get_turn(tx, opened.turn.id))
-            return turn_result.cancelled(turn or opened.turn)
+            return replace(turn_result.cancelled(turn or opened.turn), shown=claim.shown.strip())
         case _:
             return None
 
@@ -148,5 +153,9 @@ async def _remembered(room: Lanes, opened: Opened, result: TurnResult) -> TurnRe
     """A turn without an answer is remembered by its finished steps and the line people saw."""
     if result.history is not None or result.reason == "session_deleted":
         return result
-    kept = [kept_step(step) for step in await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))]
-    return replace(result, history=unfinished(opened.text, kept, result.text or turn_result.EMPTY))
+    found = await room.store.read(lambda tx: steps.kept(tx, opened.turn.id))
+    kept = kept_steps(found)
+    # What was said beside a tool call is in the history already.
+    beside = {(step.response.text or "").strip() for step in kept if step.response and step.response.tool_calls}
+    closing = (replace(result, shown="") if result.shown in beside else result).closing
+    return replace(result, history=unfinished(opened.text, kept, closing), usage=usage_of(found))

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from homing.agent.history import dump_response, load_response
 from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
+from homing.agent.prices import usage_of_call
 from homing.engine.attribution import words
 from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.model.errors import Lost
 from homing.model.messages import NewMessage
-from homing.model.turns import Step, Turn, may_inject
+from homing.model.turns import Step, Turn, Usage, may_inject, usage_of
 from homing.store import Store, Tx, inbounds, sessions, steps, turns
 from homing.store.steps import Done
 
@@ -30,7 +31,9 @@ class StepJournal:
         for step in kept:
             if step.kind == "tool" and step.state == "done":
                 self._note(step.name, step.result or "", failed=step.failed)
-        self.kept = [kept_step(step) for step in kept]
+        self.kept = kept_steps(kept)
+        self.usage = usage_of(kept)
+        """What this turn's model calls used so far."""
         self._store = store
         self._n = max((step.n for step in kept), default=0)
         self._told = 0
@@ -48,7 +51,7 @@ class StepJournal:
         return self.claim.alive()
 
     async def model_done(self, response: Response, *, name: str, duration_ms: int) -> None:
-        usage = response.usage
+        usage = usage_of_call(response, name)
         result = dump_response(response)
         n = self._next()
 
@@ -63,12 +66,58 @@ class StepJournal:
                 key=str(n),
                 result=result,
                 duration_ms=duration_ms,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
+                usage=usage,
             )
             steps.made_progress(tx, self.turn_id)
 
         await self._store.write(work)
+        self.usage += usage
+
+    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
+        kept_as = self._next()
+        wait = json.dumps({"wait_seconds": wait_seconds})
+
+        def work(tx: Tx) -> None:
+            self._hold(tx)
+            steps.add_step(
+                tx,
+                self.turn_id,
+                kept_as,
+                kind="retry",
+                name=name,
+                key=str(kept_as),
+                args=wait,
+                result=said,
+                failed=True,
+                duration_ms=duration_ms,
+            )
+
+        await self._store.write(work)
+        # Without the provider's words: those are for the turn's own page, not for a chat (rule 26).
+        self._say("retry", {"n": n, "name": name, "wait_seconds": wait_seconds})
+
+    async def summary_done(self, usage: Usage, keep: Callable[[Tx], object] | None) -> None:
+        """Keep what a summary of the earlier conversation used, together with the summary itself, if it was one."""
+        n = self._next()
+
+        def work(tx: Tx) -> None:
+            if keep is not None:
+                keep(tx)
+            self._hold(tx)
+            steps.add_step(
+                tx,
+                self.turn_id,
+                n,
+                kind="summary",
+                name=self.opened.turn.model,
+                key=str(n),
+                result="",
+                failed=keep is None,
+                usage=usage,
+            )
+
+        await self._store.write(work)
+        self.usage += usage
 
     async def tool_begun(self, call: ToolCall) -> None:
         n = self._next()
@@ -185,25 +234,20 @@ class StepJournal:
         return await self._store.write(take)
 
     async def tell(self, live: LiveText | LiveStep) -> None:
-        turn = self.opened.turn
         self._told += 1
-        data: dict[str, object] = {"session_key": self.opened.session_key, "turn_id": turn.id}
         if isinstance(live, LiveText):
-            event = "text"
-            data |= {"attempt": turn.attempts, "n": self._told, "text": live.text, "whole": live.whole}
+            self.claim.shown = live.text if live.whole else self.claim.shown + live.text
+            self._say("text", {"attempt": self.opened.turn.attempts, "n": self._told, **vars(live)})
         else:
-            event = "step"
             at_work = f"waiting for the {live.kind} {live.name}"
             self.claim.doing = at_work if live.state == "started" else "between two calls"
-            data |= {
-                "n": live.n,
-                "kind": live.kind,
-                "name": live.name,
-                "state": live.state,
-                "duration_ms": live.duration_ms,
-            }
+            self._say("step", vars(live))
+
+    def _say(self, event: str, data: Mapping[str, object]) -> None:
+        turn = self.opened.turn
         topics = (f"session:{turn.session_id}", f"user:{turn.user_id}")
-        self._store.bell.say(topics, {"event": event, "data": data})
+        said = {"session_key": self.opened.session_key, "turn_id": turn.id, **data}
+        self._store.bell.say(topics, {"event": event, "data": said})
 
     def _note(self, name: str, result: str, *, failed: bool) -> None:
         self.failures.pop(name, None)
@@ -220,15 +264,19 @@ class StepJournal:
         return self._n
 
 
-def kept_step(step: Step) -> KeptStep:
-    """Give a step's row as the mind knows it."""
-    return KeptStep(
-        n=step.n,
-        kind=step.kind,
-        name=step.name,
-        key=step.key,
-        done=step.state == "done",
-        response=load_response(step.result) if step.kind == "model" and step.result else None,
-        result=None if step.kind == "model" else step.result,
-        failed=step.failed,
-    )
+def kept_steps(kept: Sequence[Step]) -> list[KeptStep]:
+    """Give a turn's rows as the mind knows them, without what is only for the record."""
+    return [
+        KeptStep(
+            n=step.n,
+            kind=step.kind,
+            name=step.name,
+            key=step.key,
+            done=step.state == "done",
+            response=load_response(step.result) if step.kind == "model" and step.result else None,
+            result=None if step.kind == "model" else step.result,
+            failed=step.failed,
+        )
+        for step in kept
+        if step.kind not in ("summary", "retry")
+    ]

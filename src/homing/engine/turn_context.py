@@ -11,7 +11,6 @@ from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.engine.attribution import Participants, notes_shown, participants_of, shown
-from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
 from homing.engine.turn_result import BROKEN_TOOL, EMPTY, TurnResult
@@ -58,7 +57,7 @@ class TurnThinker:
     async def __call__(self, opened: Opened, journal: StepJournal) -> TurnResult:
         past = await self.store.read(lambda tx: self._read(tx, opened))
         tools = self.toolbox(opened, journal, past.agent)
-        history, summary = await self._history(opened, past, journal.claim)
+        history, summary = await self._history(opened, past, journal)
         ask = Ask(
             model=opened.turn.model,
             instructions=_instructions(past, summary, tools, opened),
@@ -101,7 +100,7 @@ class TurnThinker:
             memories=memories.search(tx, user_id=turn.user_id, query=_topic(opened), limit=MEMORIES, confirmed=True),
         )
 
-    async def _history(self, opened: Opened, past: _Past, claim: Claim):
+    async def _history(self, opened: Opened, past: _Past, journal: StepJournal):
         """Give the newest turns that fit; fold the older ones into the lane's running summary."""
         turns = [_shown(stretch, past.participants) for stretch in past.entries]
         kept, dropped = fit(turns, HISTORY_TOKENS)
@@ -112,27 +111,26 @@ class TurnThinker:
         # Down to half of what fits, or each further turn would have to pay for a summary of its own.
         fewer, _ = fit(turns[-HISTORY_STRETCHES // 2 :], HISTORY_TOKENS // 2)
         fewer = fewer or kept[-1:]
-        claim.doing = "waiting for the summary of what was said earlier"
-        summary = await self._fold(opened, past, turns[: len(turns) - len(fewer)])
+        journal.claim.doing = "waiting for the summary of what was said earlier"
+        summary = await self._fold(journal, past, turns[: len(turns) - len(fewer)])
         return (_flat(kept), past.lane.summary) if summary is None else (_flat(fewer), summary)
 
-    async def _fold(self, opened: Opened, past: _Past, older: Sequence[History]) -> str | None:
+    async def _fold(self, journal: StepJournal, past: _Past, older: Sequence[History]) -> str | None:
+        model = journal.opened.turn.model
         try:
-            text = await summarise(self.models, opened.turn.model, past.lane.summary, _flat(older))
+            text, usage = await summarise(self.models, model, past.lane.summary, _flat(older))
         except Failed:
             # The turn itself will meet the same model and report it; the older turns stay as they are.
             return None
-        if not text:
-            # An empty summary would forget what it was to hold, and for good.
-            return None
         folded = past.entries[: len(older)]
         chats = {message.session_id for stretch in folded for message in stretch.messages}
-        await self.store.write(
-            lambda tx: sessions.keep_summary(
-                tx, past.lane.id, text, folded[-1].n, before=past.lane.summary_until, of=chats
-            )
-        )
-        return text
+
+        def keep(tx: Tx) -> None:
+            sessions.keep_summary(tx, past.lane.id, text, folded[-1].n, before=past.lane.summary_until, of=chats)
+
+        # An empty summary would forget what it was to hold, and for good.
+        await journal.summary_done(usage, keep if text else None)
+        return text or None
 
 
 def _flat(turns: Sequence[History]) -> History:
@@ -221,8 +219,7 @@ def _result(opened: Opened, journal: StepJournal, answer: Answer, broken: str | 
             error=f"A tool failed, and no answer was given. {broken}",
             history=dump(with_opening([*answer.messages, *entry("assistant", BROKEN_TOOL)], opened.text)),
             model=answer.model,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
+            usage=journal.usage,
             cards=journal.cards,
         )
     return TurnResult(
@@ -231,7 +228,6 @@ def _result(opened: Opened, journal: StepJournal, answer: Answer, broken: str | 
         reason="quiet" if silent else (None if text else "empty"),
         history=dump(with_opening(remembered, opened.text)),
         model=answer.model,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
+        usage=journal.usage,
         cards=journal.cards,
     )

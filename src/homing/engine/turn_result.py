@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from homing.model.errors import Failed, ModelFailed
-from homing.model.turns import Outcome, Turn
+from homing.model.turns import NOTHING_USED, Outcome, Turn, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +14,8 @@ class TurnResult:
     outcome: Outcome
     text: str
     """What people see; for a failure one short line without any provider's words."""
+    shown: str = ""
+    """The part of an answer that people saw before it was stopped; it stays, with `text` behind it."""
     reason: str | None = None
     """The run's reason: null, empty, quiet · model, tool, timeout, interrupted · asked, removed, session_deleted."""
     error: str | None = None
@@ -21,9 +23,14 @@ class TurnResult:
     permanent: bool = False
     history: str | None = None
     model: str | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
+    usage: Usage = NOTHING_USED
     cards: Sequence[Mapping[str, object]] = ()
+
+    @property
+    def closing(self) -> str:
+        """What the conversation keeps."""
+        text = self.text or (NOTHING if self.reason == "quiet" else EMPTY)
+        return f"{self.shown}\n\n{text}" if self.shown else text
 
 
 EMPTY = "(The answer was empty.)"
@@ -40,7 +47,8 @@ def failed(error: Failed, full: str) -> TurnResult:
         text = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
     else:
         text = "I could not answer: the model did not respond, even after several tries."
-    return TurnResult(outcome="failed", text=text, reason=reason, error=full, permanent=error.permanent)
+    told = f"{error.detail}\n\n{full}"
+    return TurnResult(outcome="failed", text=text, reason=reason, error=told, permanent=error.permanent)
 
 
 def broken(full: str) -> TurnResult:

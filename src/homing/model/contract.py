@@ -177,6 +177,8 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _op("sessions", "messages.list_messages", f"GET {_SESSION}/messages"),
     _op("sessions", "messages.cancel_turn", f"POST {_SESSION}/cancel", status=202),
+    _op("sessions", "turns.list_turns", f"GET {_SESSION}/turns", "turns list SESSION"),
+    _op("sessions", "turns.get_turn", "GET /api/turns/{turn_id}", "turns get ID"),
     _op("sessions", "deliveries.test_address", f"POST {_SESSION}/test", "sessions test SESSION", status=202),
     _op("hooks", "hooks.list_hooks", f"GET {_SESSION}/hooks", "hooks list"),
     _op("hooks", "hooks.add_hook", f"POST {_SESSION}/hooks", "hooks add", status=201, once="url"),

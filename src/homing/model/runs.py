@@ -58,6 +58,7 @@ class Run:
     next_run_at: datetime | None
     input_tokens: int
     output_tokens: int
+    cost_nano_usd: int | None
 
 
 def epoch_ms(instant: datetime) -> int:

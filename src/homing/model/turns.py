@@ -10,9 +10,32 @@ from homing.model.runs import Trigger
 
 Outcome = Literal["answered", "empty", "failed", "cancelled"]
 Stop = Literal["cancel", "timeout", "leave", "lost"]
+StepKind = Literal["model", "tool", "inject", "summary", "retry"]
 
 OVERTAKEN_FOR = timedelta(minutes=10)
 MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What model calls used. The names are those of the columns of steps, turns and runs."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_nano_usd: int | None = 0
+    """Billionths of a dollar; None when the price of one of the calls is not known."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        costs = self.cost_nano_usd, other.cost_nano_usd
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_nano_usd=None if costs[0] is None or costs[1] is None else costs[0] + costs[1],
+        )
+
+
+NOTHING_USED = Usage()
+USAGE = tuple(vars(NOTHING_USED))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,16 +115,21 @@ class Turn:
     closing_seq: int | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_nano_usd: int | None = None
     opened_at: datetime
     closed_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One model or tool call inside a turn (or a message injected into it): begun, done."""
+    """One model or tool call inside a turn, a message injected into it, or a model call that failed and was repeated.
+
+    A `summary` is a model call too, for the earlier conversation. A `retry` keeps what the provider said as its result,
+    and the wait that followed as its arguments.
+    """
 
     n: int
-    kind: Literal["model", "tool", "inject"]
+    kind: StepKind
     name: str
     key: str
     state: Literal["begun", "done"]
@@ -112,7 +140,20 @@ class Step:
     duration_ms: int | None
     input_tokens: int
     output_tokens: int
+    cost_nano_usd: int | None
     begun_at: datetime
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(**{name: getattr(self, name) for name in USAGE})
+
+
+MODEL_CALLS: tuple[StepKind, ...] = ("model", "summary")
+
+
+def usage_of(steps: Sequence[Step]) -> Usage:
+    """Add up what the model calls among these steps used."""
+    return sum((step.usage for step in steps if step.kind in MODEL_CALLS), NOTHING_USED)
 
 
 def choose_head(person: Inbound | None, machine: Inbound | None, now: datetime) -> Inbound | None:

@@ -25,6 +25,12 @@ TRIGGERS: Mapping[str, str] = {
     "manual": "run now",
     "retry": "tried again",
 }
+TURN_OUTCOMES: Mapping[str, str] = {
+    "answered": "answered",
+    "empty": "empty answer",
+    "failed": "failed",
+    "cancelled": "stopped",
+}
 _REASONS = {
     "empty": "its answer was empty",
     "quiet": "it had nothing to report",

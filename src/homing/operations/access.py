@@ -4,8 +4,10 @@ from homing.model.errors import Conflict, Forbidden, NotFound
 from homing.model.jobs import UNDO_FOR, Job
 from homing.model.naming import fitting, longest_word
 from homing.model.runs import Run
+from homing.model.sessions import Session
+from homing.model.turns import Turn
 from homing.operations.context import Context
-from homing.store import job_lists, jobs, runs
+from homing.store import job_lists, jobs, runs, sessions, turns
 from homing.store.job_lists import JobFilter
 
 _CANDIDATES = 20
@@ -47,6 +49,16 @@ def see_run(ctx: Context, run_id: str) -> Run:
     if run is None or run.user_id != ctx.caller.user_id or not _agent_sees(ctx, run.job_id):
         raise NotFound(f"There is no run {run_id}. List them with list_runs.")
     return run
+
+
+def see_turn(ctx: Context, turn_id: str) -> tuple[Turn, Session]:
+    """Find a turn of the caller's, and its session, which was not deleted."""
+    turn = turns.get_turn(ctx.tx, turn_id)
+    if turn is not None and turn.user_id == ctx.caller.user_id:
+        session = sessions.get(ctx.tx, turn.session_id)
+        if session.deleted_at is None:
+            return turn, session
+    raise NotFound(f"There is no turn {turn_id}. List them with list_turns.")
 
 
 def find_job(ctx: Context, given: str, *, session_id: int | None = None) -> Job:

@@ -193,6 +193,7 @@ class Finished:
     closing_seq: int | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_nano_usd: int | None = 0
 
 
 _FINISH = Bulk(

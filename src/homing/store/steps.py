@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import sqlalchemy as sa
 
-from homing.model.turns import Step
+from homing.model.turns import NOTHING_USED, Step, Usage
 from homing.store import tables as t
 from homing.store.base import Tx
 from homing.store.rows import step_columns, step_of
@@ -99,8 +100,7 @@ def add_step(
     result: str,
     failed: bool = False,
     duration_ms: int = 0,
-    input_tokens: int = 0,
-    output_tokens: int = 0,
+    usage: Usage = NOTHING_USED,
     cards: Sequence[Mapping[str, object]] = (),
 ) -> None:
     """Record a call that was made and done in one, or that does no harm when made again."""
@@ -118,9 +118,8 @@ def add_step(
             failed=failed,
             cards=list(cards) or None,
             duration_ms=duration_ms,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            begun_at=now,
+            **vars(usage),
+            begun_at=now - timedelta(milliseconds=duration_ms),
             done_at=now,
         )
     )

@@ -42,6 +42,18 @@ def get_turn(tx: Tx, turn_id: str) -> Turn | None:
     return turn_of(rows[0]) if rows else None
 
 
+def listed(
+    tx: Tx, session_id: int, *, lane_ids: Collection[int], before_n: int | None, limit: int
+) -> list[tuple[Turn, int]]:
+    """List a session's turns, newest first, each with its number; `lane_ids` are those in which they may stand."""
+    c = t.turn.c
+    where = [c.lane_id.in_(list(lane_ids)), c.session_id == session_id]
+    if before_n is not None:
+        where.append(c.n < before_n)
+    rows = tx.rows(sa.select(*turn_columns, c.n).where(*where).order_by(c.n.desc()).limit(limit))
+    return [(turn_of(row), row[-1]) for row in rows]
+
+
 def depth_behind(tx: Tx, *, turn_id: str | None, run_id: str | None) -> int:
     """Tell how deep the turn is that wrote a message, or that ran apart for the run it is about; without one, 0."""
     of_run = sa.select(t.run.c.turn_id).where(t.run.c.id == run_id).scalar_subquery()
@@ -129,6 +141,7 @@ class Closed:
     closing_seq: int | None
     input_tokens: int
     output_tokens: int
+    cost_nano_usd: int | None = None
 
 
 _CLOSE = Bulk(

@@ -66,7 +66,7 @@ async def test_the_lane_stays_taken_until_the_task_has_ended(room: Room, tmp_pat
     assert [turn.outcome for turn in room.ledger.turns()] == ["cancelled", "answered"]
 
 
-async def test_a_cancel_that_was_asked_for_wins_over_an_answer_that_is_ready(room: Room) -> None:
+async def test_a_cancel_that_was_asked_for_wins_over_an_answer_that_is_ready_and_keeps_its_text(room: Room) -> None:
     room.model.reply("The answer.", hold=True)
     room.ledger.say("tell me")
     # No runner watches here: the request is first seen when the turn is closed.
@@ -77,11 +77,11 @@ async def test_a_cancel_that_was_asked_for_wins_over_an_answer_that_is_ready(roo
     assert await task == "more"
     turn = room.ledger.turn()
     assert (turn.outcome, turn.output_tokens > 0) == ("cancelled", True)
-    assert room.ledger.texts() == ["tell me", "Stopped."]
+    assert room.ledger.texts() == ["tell me", "The answer.\n\nStopped."]
     room.ledger.say("well?")
     await room.work()
     last = [(message.role, message.text) for message in wire_messages(room.model.seen[-1])]
-    assert last == [("user", "tell me"), ("assistant", "Stopped."), ("user", "well?")]
+    assert last == [("user", "tell me"), ("assistant", "The answer.\n\nStopped."), ("user", "well?")]
 
 
 async def test_the_turn_of_a_dead_worker_with_a_cancel_asked_for_is_closed_and_not_run(room: Room) -> None:

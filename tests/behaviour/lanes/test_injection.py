@@ -84,7 +84,7 @@ async def test_a_message_that_comes_after_the_last_model_call_is_the_next_turn(r
 async def test_a_message_after_the_turn_was_asked_to_stop_is_the_next_turn(room: Room, tmp_path: Path) -> None:
     room.tools = make_tools(tmp_path)
     room.model.reply(tool_call("look", arguments("it", "tool"), call_id="call_1"))
-    room.model.reply("Nobody reads this.")
+    room.model.reply("This was shown.")
     room.ledger.say("one thing")
     # No runner watches here: the turn comes to its next model call before it hears that it shall stop.
     task = asyncio.create_task(room.work())
@@ -93,7 +93,7 @@ async def test_a_message_after_the_turn_was_asked_to_stop_is_the_next_turn(room:
     room.ledger.say("rather this")
     open_gate(tmp_path, "tool")
     await task
-    assert room.ledger.texts() == ["one thing", "Stopped."]
+    assert room.ledger.texts() == ["one thing", "This was shown.\n\nStopped."]
     room.model.reply(DONE)
     await room.work()
     assert room.ledger.texts()[2:] == ["rather this", DONE]

@@ -9,6 +9,7 @@ from homing.testing import StubModelServer, tool_call
 from support.rooms import Room
 
 PROVIDER = "Incorrect API key provided: sk-secret. See https://provider.example/keys"
+MASKED = "Incorrect API key provided: sk-*** See https://provider.example/keys"
 REFUSED = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
 SILENT = "I could not answer: the model did not respond, even after several tries."
 
@@ -38,8 +39,8 @@ async def test_a_wrong_key_gives_one_short_line_and_the_full_error_in_the_record
     turn = wired.ledger.turn()
     assert (turn.outcome, turn.reason) == ("failed", "model")
     assert wired.ledger.texts() == ["hello", REFUSED]
-    assert "sk-secret" in (turn.error or "")
-    assert "401" in (turn.error or "")
+    assert (turn.error or "").startswith(f"HTTP 401: {MASKED}")
+    assert "sk-secret" not in (turn.error or "")
     assert len(stub.requests) == 1
     wired.ledger.check_whole()
 
@@ -52,7 +53,8 @@ async def test_a_run_with_a_wrong_key_is_an_error_and_its_job_has_one_short_line
     await wired.work()
     run = wired.ledger.find_run(run_id)
     assert (run.state, run.reason) == ("error", "model")
-    assert "sk-secret" in (run.error or "")
+    assert MASKED in (run.error or "")
+    assert "sk-secret" not in (run.error or "")
     said = [text for text in wired.ledger.texts() if "sk-secret" in text or "provider" in text]
     assert said == []
     assert "sk-secret" not in (run.summary or "")

@@ -30,8 +30,9 @@ OPERATIONS = [bind(row) for row in ROWS]
 NAMES = """
 get_status get_me update_me list_agents get_agent add_agent update_agent remove_agent
 list_users list_tokens create_token revoke_token sign_in sign_out add_session
-list_sessions get_session update_session delete_session send_message list_messages cancel_turn test_address list_hooks
-add_hook remove_hook call_hook list_webhooks add_webhook remove_webhook list_grants add_grant remove_grant
+list_sessions get_session update_session delete_session send_message list_messages cancel_turn list_turns get_turn
+test_address list_hooks add_hook remove_hook call_hook
+list_webhooks add_webhook remove_webhook list_grants add_grant remove_grant
 add_job list_jobs get_job update_job remove_job
 enable_job disable_job skip_job undo_job run_job why_job list_runs get_run cancel_run list_upcoming preview_schedule
 list_deliveries retry_delivery list_memories add_memory confirm_memory remove_memory admin_list_jobs admin_update_job
@@ -64,6 +65,7 @@ def owned(world: World) -> dict[str, str]:
         "session_key": "web:abc",
         "job_id": job.id,
         "run_id": world.ask(run_job, JobRef(job_id=job.id)).id,
+        "turn_id": world.open_turn("web:abc"),
         "hook_id": hook.id,
         "delivery_id": test.id,
         "webhook_id": world.ask(add_webhook, AddWebhook(url="https://example.com/")).id,

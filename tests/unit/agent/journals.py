@@ -18,6 +18,7 @@ class MemoryJournal:
         self.steps = list(kept)
         self.inbox: list[str] = []
         self.told: list[LiveText | LiveStep] = []
+        self.retries: list[tuple[str, float]] = []
         self.open = True
         self.writes = 0
         self._die_at = die_at
@@ -27,6 +28,9 @@ class MemoryJournal:
         # Kept as text, as a database would.
         kept = load_response(dump_response(response))
         await self._write(lambda: self._add("model", name, key=str(len(self.steps)), response=kept))
+
+    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
+        self.retries.append((said, wait_seconds))
 
     async def tool_begun(self, call: ToolCall) -> None:
         await self._write(lambda: self._add("tool", call.name, key=call.key, done=False))

@@ -118,5 +118,6 @@ def test_a_transcript_is_bounded_and_keeps_the_newest():
 
 
 async def test_offline_says_that_it_left_something_out():
-    note = await summarise(Models(), "offline", None, turn("hello"))
+    note, used = await summarise(Models(), "offline", None, turn("hello"))
     assert "left out" in note
+    assert used.cost_nano_usd == 0

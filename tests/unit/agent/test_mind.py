@@ -31,11 +31,10 @@ def returns_seen(messages: list[ModelMessage]) -> list[ToolReturnPart]:
     return [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
 
 
-async def test_an_answer_is_the_models_text_with_its_messages_and_tokens():
+async def test_an_answer_is_the_models_text_with_its_messages():
     answer = await run(ask("hello"), scripted_model(["Good day."]))
     assert answer.text == "Good day."
     assert answer.model == "scripted"
-    assert answer.output_tokens > 0
     assert texts_seen(list(answer.messages)) == ["hello"]
     assert isinstance(answer.messages[-1], ModelResponse)
 

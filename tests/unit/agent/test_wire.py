@@ -51,7 +51,8 @@ async def test_a_turn_with_a_tool_goes_over_the_wire_and_back(stub, model):
     journal = MemoryJournal()
     answer = await run(ask("what colour?", model=model, tools=[tool("look", "blue")]), journal)
     assert answer.text == "It is blue."
-    assert answer.input_tokens > 0
+    responses = [message for message in answer.messages if message.kind == "response"]
+    assert all(response.usage.input_tokens > 0 for response in responses)
     assert journal.shown() == "It is blue."
     [first, second] = stub.requests
     assert first.messages[-1].text == "what colour?"
@@ -155,9 +156,9 @@ async def test_older_turns_are_folded_into_a_summary_with_one_call(stub, model):
     models = Models()
     answer = await run(ask("I like apples", model=model))
     stub.reply("They like apples.")
-    summary = await summarise(models, model, "They are called Ann.", answer.messages)
+    summary, used = await summarise(models, model, "They are called Ann.", answer.messages)
     await models.close()
-    assert summary == "They like apples."
+    assert (summary, used.output_tokens > 0) == ("They like apples.", True)
     shown = stub.requests[-1].messages[-1].text
     assert "They are called Ann." in shown
     assert "User: I like apples" in shown

@@ -82,22 +82,22 @@ def _drawn(connection: Connection, run: Json) -> Any:
     from rich.text import Text
 
     from homing.cli import widgets
-    from homing.cli.format import RUN_GLYPHS, outcome, took
+    from homing.cli.format import RUN_GLYPHS, outcome, spent, took
 
     took_so_long = f", took {took(run['duration_ms'])}" if run["duration_ms"] is not None else ""
+    used = f", {spent(run['usage'])}" if spent(run["usage"]) else ""
     line = Text.assemble(
         widgets.sign(RUN_GLYPHS, run["state"]),
         " ",
         (run["job_name"], "bold"),
-        f": {outcome(run)}{took_so_long}",
+        f": {outcome(run)}{took_so_long}{used}",
         (f"  {run['id']}", widgets.QUIET),
     )
     parts: list[Any] = [line]
     if answer := _answer(connection, run):
         parts.append(Markdown(answer))
-    if error := (run.get("error") or "").strip():
-        # The record holds the whole trace (--json gives it); its last line is what people can use.
-        parts.append(Text(error.splitlines()[-1], style="red"))
+    if run["error_summary"]:
+        parts.append(Text(run["error_summary"], style="red"))
     return Group(*parts)
 
 

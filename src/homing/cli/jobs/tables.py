@@ -16,6 +16,7 @@ from homing.cli.format import (
     moment,
     now,
     outcome,
+    spent,
     took,
     why_empty,
     words_and_zone,
@@ -208,6 +209,8 @@ def _became(run: Json, current: datetime) -> Text:
     if run["missed_count"] and run["missed_count"] > 1:
         until = f", the last {moment(instant(run['missed_until']), current)}" if run["missed_until"] else ""
         given.append(f", {run['missed_count']} times{until}", style=widgets.QUIET)
-    if run["summary"]:
-        given.append(f"\n{run['summary']}", style=widgets.QUIET)
+    if used := spent(run["usage"]):
+        given.append(f", {used}", style=widgets.QUIET)
+    for line in filter(None, (run["summary"], run["error_summary"])):
+        given.append(f"\n{line}", style=widgets.QUIET)
     return given

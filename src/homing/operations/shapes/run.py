@@ -11,6 +11,7 @@ from homing.model.turns import Step
 from homing.model.words import RUN_STATES, TRIGGERS, reason_words
 from homing.operations.shapes.base import Answer, local
 from homing.operations.shapes.delivery import CarriedShape
+from homing.operations.shapes.turn import RetryShape, UsageShape, error_summary, retries_of, usage_shape
 
 WaitingFor = Literal["session", "slot", "worker"]
 
@@ -19,11 +20,6 @@ class PromptRefShape(Answer):
     id: str
     version: int
     sha256: str
-
-
-class UsageShape(Answer):
-    input_tokens: int
-    output_tokens: int
 
 
 class StepShape(Answer):
@@ -57,6 +53,7 @@ class RunShape(Answer):
     missed_until: str | None
     summary: str | None
     error: str | None = None
+    error_summary: str | None
     prompt_ref: PromptRefShape | None
     prompt: str | None = None
     variables: dict[str, Any] | None = None
@@ -67,6 +64,7 @@ class RunShape(Answer):
     next_run_at: str | None
     usage: UsageShape
     steps: list[StepShape] = Field(default_factory=list[StepShape])
+    retries: list[RetryShape] = Field(default_factory=list[RetryShape])
     deliveries: list[CarriedShape]
 
 
@@ -77,6 +75,7 @@ class RunRow(RunShape):
     prompt: str | None = Field(default=None, exclude=True)
     variables: dict[str, Any] | None = Field(default=None, exclude=True)
     steps: list[StepShape] = Field(default_factory=list[StepShape], exclude=True)
+    retries: list[RetryShape] = Field(default_factory=list[RetryShape], exclude=True)
 
 
 def run_row(run: Run, *, waiting_for: WaitingFor | None = None, deliveries: Sequence[Delivery] = ()) -> RunRow:
@@ -92,9 +91,10 @@ def run_shape(
     steps: Sequence[Step] = (),
 ) -> RunShape:
     """Show a run whole."""
-    shown = [StepShape.of(step) for step in steps if step.kind != "inject"]
+    shown = [StepShape.of(step) for step in steps if step.kind in ("model", "tool")]
     variables = dict(run.variables or {})
-    return RunShape.of(run, variables=variables, steps=shown, **_more(run, waiting_for, deliveries))
+    more = _more(run, waiting_for, deliveries)
+    return RunShape.of(run, variables=variables, steps=shown, retries=retries_of(steps), **more)
 
 
 def _more(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delivery]) -> dict[str, Any]:
@@ -115,6 +115,7 @@ def _more(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Deliver
         "missed_until": local(run.missed_until, run.tz),
         "prompt_ref": ref,
         "next_run_at": local(run.next_run_at, run.tz),
-        "usage": UsageShape.of(run),
+        "error_summary": error_summary(run.error),
+        "usage": usage_shape(run),
         "deliveries": [CarriedShape.of(delivery) for delivery in deliveries],
     }
