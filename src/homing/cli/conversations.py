@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from homing.cli import widgets
-from homing.cli.format import away, in_zone, instant, moment, now, why_empty
+from homing.cli.format import away, hook_of, in_zone, instant, moment, now, why_empty
 from homing.model.contract import Json
 
 SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
@@ -59,6 +59,7 @@ def session_card(session: Json, messages: Sequence[Json]) -> RenderableType:
 def message_lines(message: Json, zone: str) -> Text:
     """Draw a message: who, when, and what."""
     who, style = SPEAKERS[message["role"]]
+    who = hook_of(message) or who
     kind = KINDS.get(message["kind"])
     at = moment(in_zone(message["created_at"], zone), now())
     head = Text.assemble("\n", (who, style), (f"  {at} {zone}", widgets.QUIET), (f"  {kind}" if kind else "", "yellow"))

@@ -95,6 +95,12 @@ def outcome(run: Json) -> str:
     return f"{given}, not delivered to {', '.join(lost)}" if lost else given
 
 
+def hook_of(message: Json) -> str | None:
+    """Name the hook that a message came from."""
+    meta = message.get("meta") or {}
+    return f"Hook “{meta.get('hook_name') or meta['hook_id']}”" if meta.get("source") == "hook" else None
+
+
 def why_empty(none: str, command: str, *filters: object) -> str:
     """Say why a list is empty: there are none at all, or none that the filters let through."""
     if all(one is None for one in filters):

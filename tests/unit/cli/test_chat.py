@@ -84,3 +84,9 @@ def test_an_answer_that_is_streamed_before_its_message_was_confirmed_gives_the_p
     conversation = Talk(server, server.stream, {"key": "cli:main"}, Paper("Europe/Berlin"))  # type: ignore[arg-type]
     threading.Thread(target=conversation.run, daemon=True).start()
     assert asked.wait(10), "The prompt never came back."
+
+
+def test_a_hooks_words_stand_under_its_name_and_not_under_you(capsys: pytest.CaptureFixture[str]) -> None:
+    said = message(1, "user", INBOUND).data | {"meta": {"source": "hook", "hook_id": "hook_1", "hook_name": "ci"}}
+    Paper("UTC").message(said)
+    assert capsys.readouterr().out.startswith("Hook “ci”  Mon 16 Nov 08:00 UTC")

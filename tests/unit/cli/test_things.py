@@ -1,7 +1,10 @@
 """Sessions, memories, hooks, webhooks, tokens, deliveries: listed, made, taken away."""
 
 import sqlite3
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -73,6 +76,16 @@ def test_a_hook_is_shown_once(homing: Homing) -> None:
     assert (listed["id"], "url" in listed) == (hook["id"], False)
     assert homing("hooks", "remove", hook["id"], "-s", "main").code == 0
     assert "No hooks in cli:main" in homing("hooks", "list").out
+
+
+def test_a_hooks_words_are_not_shown_as_yours(homing: Homing, server: str) -> None:
+    homing("send", "main", "hello", "--wait")
+    url = homing("hooks", "add", "main", "--name", "ci", "--json").object["url"]
+    urlopen(Request(server + urlsplit(url).path, data=b"Build 42 is green", method="POST")).close()
+    until = time.monotonic() + 60
+    while "Build 42 is green" not in (shown := homing("sessions", "get", "main").out):
+        assert time.monotonic() < until
+    assert "Hook “ci”  " in shown
 
 
 def test_a_hook_of_another_session_is_missed_in_the_session_that_is_named(homing: Homing) -> None:

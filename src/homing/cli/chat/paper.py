@@ -12,7 +12,7 @@ from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
-from homing.cli.format import in_zone, moment, now
+from homing.cli.format import hook_of, in_zone, moment, now
 from homing.cli.visible import visible
 from homing.cli.widgets import QUIET, Visible
 from homing.model.contract import Json
@@ -143,6 +143,8 @@ def drawn(message: Json, zone: str) -> RenderableType:
 
 
 def _head(message: Json) -> tuple[str, str]:
+    if hook := hook_of(message):
+        return hook, "bold yellow"
     if message["kind"] in _HEADS and not (message["kind"] == "scheduled" and message["role"] == "assistant"):
         return _HEADS[message["kind"]]
     return ("You", "bold cyan") if message["role"] == "user" else ("Homing", "bold green")

@@ -74,7 +74,7 @@ def runs(
         def drawn(found: list[Json]) -> Any:
             from homing.cli.jobs.tables import runs_table
 
-            return runs_table(found, job["schedule"]["tz"])
+            return runs_table(found, job)
 
         connection.screen.show_all(connection.server.pages("list_runs", limit=limit, job_id=job["id"]), drawn)
 
@@ -90,9 +90,12 @@ def why(
         answer = connection.server.ask("why_job", job_id=job["id"], at=at)
 
         def drawn() -> Any:
-            from homing.cli.jobs.sentences import why_card
+            from rich.console import Group
 
-            return why_card(answer)
+            from homing.cli.jobs.sentences import why_card
+            from homing.cli.jobs.tables import named
+
+            return Group(named(job), why_card(answer))
 
         connection.screen.show(answer, drawn)
 

@@ -183,11 +183,16 @@ def _last_note(state: Json, tz: str, current: datetime) -> str | None:
     return f"{found['text']} ({moment(in_zone(found['at'], tz), current)})"
 
 
-def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
+def named(job: Json) -> Text:
+    """Draw the line that says which job an answer is about."""
+    return Text.assemble((job["name"], "bold"), "  ", (job["id"], widgets.QUIET))
+
+
+def runs_table(runs: Sequence[Json], job: Json) -> RenderableType:
     """Draw a job's runs, newest first."""
     if not runs:
-        return Text("It has not run yet.")
-    current = now()
+        return Group(named(job), Text("It has not run yet."))
+    current, tz = now(), job["schedule"]["tz"]
     heading = f"for ({tz})"
     rows = [
         (
@@ -199,7 +204,8 @@ def runs_table(runs: Sequence[Json], tz: str) -> RenderableType:
         )
         for run in runs
     ]
-    return widgets.Listing(headings=("", heading, " ", "took", "outcome"), rows=rows, gives=("outcome",), fold=True)
+    headings = ("", heading, " ", "took", "outcome")
+    return Group(named(job), widgets.Listing(headings=headings, rows=rows, gives=("outcome",), fold=True))
 
 
 def _became(run: Json, current: datetime) -> Text:
