@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from homing.model.agents import Agent
-from homing.model.contract import OPERATION
+from homing.model.contract import BY_NAME
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Caller
 from homing.model.runs import Rendered
@@ -67,7 +67,7 @@ class World:
 
     def ask(self, operation: Callable[[Context, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
         """Ask one operation, in a transaction of its own."""
-        row = OPERATION.get(operation.__name__)
+        row = BY_NAME.get(operation.__name__)
         run: Callable[..., T] = operation if row is None else bind(row).run
         return self.write(lambda tx: run(self.ctx(tx, caller), ask))
 

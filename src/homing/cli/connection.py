@@ -11,7 +11,7 @@ from homing.cli.home import make_home
 from homing.cli.output import Screen, note
 from homing.cli.problems import failed
 from homing.client.base import BaseClient
-from homing.client.home import announced_url, known_token
+from homing.client.home import known_token, server_url
 from homing.client.problems import Unreachable
 from homing.model.clock import NOTHING_FIRES
 from homing.settings import Settings, load
@@ -67,7 +67,7 @@ def running_server(settings: Settings) -> "Client | None":
     """Find a running server; a set HOMING_URL that does not answer is an error, never passed over."""
     from homing.client.remote import Client
 
-    url = settings.url or announced_url(settings)
+    url = server_url(settings)
     if url is None:
         return None
     server = Client(url, known_token(settings), user_agent=CLI)

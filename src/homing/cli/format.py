@@ -97,7 +97,7 @@ def outcome(run: Json) -> str:
 
 def hook_of(message: Json) -> str | None:
     """Name the hook that a message came from."""
-    meta = message.get("meta") or {}
+    meta: Json = message.get("meta") or {}
     return f"Hook “{meta.get('hook_name') or meta['hook_id']}”" if meta.get("source") == "hook" else None
 
 

@@ -9,7 +9,7 @@ from homing import __version__
 from homing.cli.home import make_home
 from homing.cli.logs import quiet_logs
 from homing.cli.problems import Problem
-from homing.client.home import announced_url, known_token
+from homing.client.home import known_token, server_url
 from homing.model.contract import Json
 from homing.model.errors import NotReady
 from homing.settings import Settings, load
@@ -53,7 +53,7 @@ async def _serve(settings: Settings, *, every: bool) -> None:
 def _find(settings: Settings) -> "Post | None":
     from homing.client.remote import Client
 
-    url = settings.url or announced_url(settings)
+    url = server_url(settings)
     if url is None:
         return None
 

@@ -4,7 +4,7 @@ import re
 
 from homing.cli.visible import json_text
 from homing.client.problems import Problem, worded
-from homing.model.contract import OPERATION
+from homing.model.contract import BY_NAME
 
 FAILED = 1
 REFUSED = 2
@@ -41,7 +41,7 @@ def spoken(problem: Problem) -> str:
 
 
 def _command(word: re.Match[str]) -> str:
-    operation = OPERATION.get(word[0])
+    operation = BY_NAME.get(word[0])
     return f"`homing {operation.command}`" if operation is not None and operation.command else word[0]
 
 

@@ -34,6 +34,11 @@ def announced_url(settings: Settings) -> str | None:
     return url if isinstance(url, str) else None
 
 
+def server_url(settings: Settings) -> str | None:
+    """Tell which server commands ask: HOMING_URL's, else this home's if one is running."""
+    return settings.url or announced_url(settings)
+
+
 def _is_locked(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

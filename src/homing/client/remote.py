@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from homing.client.base import BaseClient
-from homing.client.home import announced_url, known_token
+from homing.client.home import known_token, server_url
 from homing.client.problems import answered, unreachable
 from homing.model.contract import Json, Operation
 from homing.settings import load
@@ -27,7 +27,7 @@ class Client(BaseClient):
     def __init__(self, url: str | None = None, token: str | None = None, *, user_agent: str = "homing-python") -> None:
         if url is None:
             settings = load()
-            url, token = settings.url or announced_url(settings), token or known_token(settings)
+            url, token = server_url(settings), token or known_token(settings)
         if url is None:
             raise unreachable("No server of this home is running.", hint="Start it: `homing up`.")
         _check(url)

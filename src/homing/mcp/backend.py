@@ -21,14 +21,14 @@ class Backend(Protocol):
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult: ...
 
 
-def make_server(doorway: Backend, version: str) -> Server:
-    """Let MCP clients in at a doorway. The library speaks the protocol, old and new; the doorway does the rest."""
+def make_server(backend: Backend, version: str) -> Server:
+    """Make the server of a backend. The library speaks the protocol, old and new; the backend does the rest."""
 
     async def list_tools(_: ServerRequestContext, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=await doorway.tools())
+        return ListToolsResult(tools=await backend.tools())
 
     async def call_tool(_: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
-        return await doorway.call(params.name, params.arguments or {})
+        return await backend.call(params.name, params.arguments or {})
 
     return Server(
         "homing",

@@ -8,7 +8,7 @@ import structlog
 from mcp_types import CallToolResult, Tool
 
 from homing.mcp.results import NOT_READY, failed, refused, shown, text_result
-from homing.mcp.tool_list import OPERATION, SCHEDULE, offered
+from homing.mcp.tool_list import BY_NAME, SCHEDULE, offered
 from homing.model.bounds import check_bounds, nearest
 from homing.model.contract import Operation
 from homing.model.errors import NotFound, NotReady, Refused
@@ -59,7 +59,7 @@ class LocalBackend:
             raise _unknown(name, known)
         if name == SCHEDULE:
             return text_result(await self.store.write(lambda tx: self._schedule(tx, given)))
-        answer = await self._operate(OPERATION[name], given)
+        answer = await self._operate(BY_NAME[name], given)
         return shown(answer.model_dump_json(), answer.plain())
 
     async def _operate(self, operation: Operation, given: dict[str, Any]) -> Answer:
@@ -91,7 +91,7 @@ def _clean(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> NotFound:
-    if name in OPERATION:
+    if name in BY_NAME:
         return NotFound(
             f"{name} is not offered here. `homing mcp --tools all`, or /mcp?tools=all, offers every operation."
         )

@@ -17,7 +17,7 @@ from homing.tools import schedule_task
 SCHEDULE = "schedule_task"
 FEW = (SCHEDULE, "send_message", "list_messages")
 
-OPERATION: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS if operation.mcp}
+BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS if operation.mcp}
 
 _SESSION_KEY = {"type": "string", "description": "The conversation it belongs to, such as cli:main"}
 
@@ -32,7 +32,7 @@ class _Untitled(GenerateJsonSchema):
 @cache
 def offered(*, every: bool) -> tuple[Tool, ...]:
     """List the tools: three, or all."""
-    operations = [_operation_tool(operation) for operation in OPERATION.values() if every or operation.name in FEW]
+    operations = [_operation_tool(operation) for operation in BY_NAME.values() if every or operation.name in FEW]
     return (_schedule_tool(), *operations)
 
 

@@ -98,9 +98,9 @@ def filled(path: str, fields: Mapping[str, Any]) -> str:
 
 def named(name: str) -> Operation:
     """Find an operation by its name."""
-    if name not in OPERATION:
+    if name not in BY_NAME:
         raise NotFound(f"There is no operation {name:.100}.")
-    return OPERATION[name]
+    return BY_NAME[name]
 
 
 def _text(value: object) -> str:
@@ -228,10 +228,10 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("admin", "admin.admin_update_job", "PATCH /api/admin/jobs/{job_id}", who="admin"),
     _op("admin", "admin.admin_disable_job", "POST /api/admin/jobs/{job_id}/disable", who="admin"),
 )
-OPERATION: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 
 SECOND_ADDRESSES = (
-    replace(OPERATION["list_runs"], path=f"{_JOB}/runs", defaults={"limit": 20}, address="list_runs_of_job"),
+    replace(BY_NAME["list_runs"], path=f"{_JOB}/runs", defaults={"limit": 20}, address="list_runs_of_job"),
 )
 STREAMS = {"watch_session": f"{_SESSION}/events", "watch_events": "/api/events"}
 """Streams of events. They are not operations: they have no single answer."""

@@ -129,7 +129,7 @@ class JobField:
     """One field, as the doors see it.
 
     `attribute` is its name in Python, `name` the public one in JSON. `kind` is bool, int, float, str or datetime; a
-    field that may be null has null as its default. `choices` are the words it may be; of a flag, those for false and
+    field whose default is null may be null. `choices` are the words it may be; of a flag, those for false and
     true. `least` and `most` bound a number, or the length of a text. `aliases` are other names that models and other
     programs have for it; `foreign` says that jobs of other programs have it too, with the same meaning.
     """

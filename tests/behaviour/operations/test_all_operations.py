@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from homing.model.contract import OPERATION
+from homing.model.contract import BY_NAME
 from homing.model.contract import OPERATIONS as ROWS
 from homing.model.errors import Refused
 from homing.operations import Context, bind, read
@@ -138,7 +138,7 @@ def refused_or_done(act: Callable[[], object]) -> None:
 
 
 def ask_it(world: World, name: str, given: dict[str, Any]) -> Callable[[], object]:
-    operation = bind(OPERATION[name])
+    operation = bind(BY_NAME[name])
 
     def act() -> object:
         ask = read(operation.request, given)

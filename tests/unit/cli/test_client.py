@@ -10,6 +10,7 @@ import pytest
 from homing.client import Client, Problem
 from homing.client.base import BaseClient
 from homing.client.local import LocalClient
+from homing.model.people import OWNER, Caller
 from homing.settings import load
 from homing.wiring import prepare, wire
 
@@ -33,7 +34,8 @@ def test_the_how_to_works_without_a_server(home: Path, capsys: pytest.CaptureFix
 def local() -> LocalClient:
     homing = wire(load())
     prepare(homing)
-    return LocalClient(homing)
+    owner = Caller(user_id=OWNER, role="admin", door="api", approve=True)
+    return LocalClient(homing, lambda _: owner)
 
 
 @pytest.fixture(params=["http", "local"])
