@@ -7,6 +7,7 @@ from typing import Any, Self
 from homing.client.problems import Problem
 from homing.model.contract import Json, Operation, named
 from homing.model.errors import Refused
+from homing.model.problem_document import refused
 
 PAGE = 200
 
@@ -26,9 +27,8 @@ class BaseClient(ABC):
             return self._answer(named(name), fields)
         except Refused as error:
             from homing.model.ids import new_id
-            from homing.web.error_status import refusal_of
 
-            raise Problem(refusal_of(error, new_id("req")).body) from None
+            raise Problem(refused(error, new_id("req"))) from None
 
     def pages(self, name: str, /, *, limit: int | None = None, **fields: Any) -> Iterator[Json]:
         """Read a list page by page, up to `limit` items or all."""

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from homing.model.ids import new_id
-from homing.web.error_status import spelled
+from homing.model.problem_document import spelled
 
 BACKLOG = 128
 """How many connections the system keeps for us until we accept them."""

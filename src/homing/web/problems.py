@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from homing.model.errors import Error
-from homing.web.error_status import Refusal, broken, refusal_of, spelled
+from homing.model.problem_document import spelled
+from homing.web.error_status import Refusal, broken, refusal_of
 
 MEDIA = "application/problem+json"
 
