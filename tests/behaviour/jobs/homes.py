@@ -35,7 +35,7 @@ class Home(Room):
         super().__init__(store, **(given | settings))
         self.fake = fake
         self.world = World(store=store, clock=fake, instance=self.instance)
-        self.ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=list(TOOLS))))
+        self.ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=dict.fromkeys(TOOLS, "allow"))))
 
     def add(self, message: str | None = "look for fruit", **given: Any) -> JobShape:
         """Add a job to the chat through the front desk."""

@@ -184,7 +184,9 @@ async def test_an_answer_is_one_model_call_and_no_second_model_judges_it(home: H
 
 async def test_the_prompt_mentions_the_scheduler_only_to_an_agent_that_has_it(home: Home) -> None:
     for tools, mentioned in ((["schedule_task"], "call schedule_task:"), (["cron"], "call cron:"), ([], None)):
-        home.ledger.write(lambda tx, tools=tools: tx.run(sa.update(t.agent).values(tools=tools)))
+        home.ledger.write(
+            lambda tx, tools=tools: tx.run(sa.update(t.agent).values(tools=dict.fromkeys(tools, "allow")))
+        )
         await home.say("hello")
         instructions = home.call()[0].text
         assert (mentioned or "You are helpful.") in instructions

@@ -38,7 +38,7 @@ def offline(room_store: Store) -> Room:
 
 
 def give_tools(room: Room) -> None:
-    tools = ["schedule_task", "remember", "recall", "forget"]
+    tools = dict.fromkeys(("schedule_task", "remember", "recall", "forget"), "allow")
     room.ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=tools)))
 
 

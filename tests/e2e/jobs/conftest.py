@@ -20,5 +20,9 @@ Ask = Callable[..., Any]
 @pytest.fixture
 def ask(ledger: Ledger) -> Ask:
     """Ask operations as the owner, in this process; the agent has its tools."""
-    ledger.write(lambda tx: tx.run(sa.update(t.agent).values(tools=["schedule_task", "remember", "recall"])))
+    ledger.write(
+        lambda tx: tx.run(
+            sa.update(t.agent).values(tools=dict.fromkeys(("schedule_task", "remember", "recall"), "allow"))
+        )
+    )
     return World(store=ledger.store, clock=SystemClock(), instance=make_instance()).ask  # type: ignore[arg-type]
