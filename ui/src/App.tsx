@@ -10,6 +10,8 @@ import { ChatPage } from "./chat/ChatPage";
 import { Frame } from "./Frame";
 import { useKeyboard } from "./keyboard";
 import {
+  AgentPage,
+  AgentsPage,
   AutomationPage,
   AutomationsPage,
   DeliveriesPage,
@@ -112,8 +114,11 @@ function pageAt(path: string) {
     if (more === "edit") return <EditPage jobId={id} key={id} />;
     if (more === undefined) return <AutomationPage jobId={id} key={id} />;
   }
+  if (room === "agents" && id !== undefined && more === undefined)
+    return <AgentPage agentId={id === "new" ? null : id} key={id} />;
   if (room === "runs" && id !== undefined && more === undefined) return <RunPage runId={id} key={id} />;
   if (parts.length === 1) {
+    if (room === "agents") return <AgentsPage />;
     if (room === "week") return <WeekPage />;
     if (room === "deliveries") return <DeliveriesPage />;
     if (room === "settings") return <SettingsPage />;

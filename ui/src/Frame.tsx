@@ -14,6 +14,7 @@ const places: { to: string; name: string; icon: IconName; rooms: string[] }[] = 
   { to: "/", name: "Chat", icon: "chat", rooms: ["", "chat"] },
   { to: "/automations", name: "Automations", icon: "clock", rooms: ["automations", "runs"] },
   { to: "/week", name: "Week", icon: "week", rooms: ["week"] },
+  { to: "/agents", name: "Agents", icon: "agent", rooms: ["agents"] },
   { to: "/deliveries", name: "Deliveries", icon: "delivery", rooms: ["deliveries"] },
   { to: "/settings", name: "Settings", icon: "settings", rooms: ["settings"] },
 ];
@@ -71,7 +72,7 @@ function Places({ side = false }: { side?: boolean }) {
     const count = attention[to] ?? 0;
     const look = side
       ? `flex items-center gap-3 rounded-md px-2.5 py-1.5 ${here ? "bg-hover font-semibold" : "text-mute hover:bg-tint hover:text-ink"}`
-      : `relative flex min-w-0 flex-1 flex-col items-center gap-0.5 py-1.5 text-fine ${here ? "font-semibold text-ink" : "text-mute"}`;
+      : `relative flex min-w-0 flex-1 flex-col items-center gap-0.5 px-0.5 py-1.5 text-[0.72rem] ${here ? "font-semibold text-ink" : "text-mute"}`;
     return (
       <Link key={to} to={to} className={look} aria-current={here ? "page" : undefined}>
         <Icon name={icon} size={side ? 18 : 20} />

@@ -10,6 +10,7 @@ export const shortcuts: [keys: string, does: string][] = [
   ["g c", "Go to chat"],
   ["g a", "Go to automations"],
   ["g w", "Go to the week"],
+  ["g e", "Go to agents"],
   ["g d", "Go to deliveries"],
   ["g s", "Go to settings"],
   ["i", "Write a message"],
@@ -18,7 +19,14 @@ export const shortcuts: [keys: string, does: string][] = [
   ["Esc", "Close, or leave the field"],
 ];
 
-const places: Record<string, string> = { c: "/", a: "/automations", w: "/week", d: "/deliveries", s: "/settings" };
+const places: Record<string, string> = {
+  c: "/",
+  a: "/automations",
+  w: "/week",
+  e: "/agents",
+  d: "/deliveries",
+  s: "/settings",
+};
 
 const listShown = createStore(false);
 export const showShortcuts = listShown.set;

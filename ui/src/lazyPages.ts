@@ -11,6 +11,8 @@ function lazyPage<P>(load: () => Promise<{ default: ComponentType<P> }>) {
 export const AutomationsPage = lazyPage(() => import("./automations/AutomationsPage"));
 export const AutomationPage = lazyPage(() => import("./automations/AutomationPage"));
 export const EditPage = lazyPage(() => import("./automations/EditPage"));
+export const AgentsPage = lazyPage(() => import("./agents/AgentsPage"));
+export const AgentPage = lazyPage(() => import("./agents/AgentPage"));
 export const RunPage = lazyPage(() => import("./runs/RunPage"));
 export const WeekPage = lazyPage(() => import("./week/WeekPage"));
 export const DeliveriesPage = lazyPage(() => import("./deliveries/DeliveriesPage"));

@@ -1,4 +1,4 @@
-// Paths and history, no more: the page has ten routes and every one of them can be linked to.
+// Paths and history, no more: the page has a dozen routes and every one of them can be linked to.
 import type { AnchorHTMLAttributes, MouseEvent } from "react";
 import { createStore } from "./store";
 
@@ -36,6 +36,8 @@ export function setSearch(changes: Record<string, string | null>) {
 export const pathTo = {
   chat: (key: string) => `/chat/${encodeURI(key)}`,
   message: (key: string, seq: number) => `/chat/${encodeURI(key)}?at=${seq}`,
+  newChat: (agentId: string) => `/chat?agent=${encodeURIComponent(agentId)}`,
+  agent: (id: string) => `/agents/${encodeURIComponent(id)}`,
   job: (id: string) => `/automations/${encodeURIComponent(id)}`,
   editJob: (id: string) => `/automations/${encodeURIComponent(id)}/edit`,
   run: (id: string) => `/runs/${encodeURI(id)}`,

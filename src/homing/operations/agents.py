@@ -247,7 +247,7 @@ def _in_effect(ctx: Context, agent: Agent) -> list[ToolInEffect]:
             continue
         why = _why_unavailable(ctx, workspace=tool.workspace) if policy != "deny" else None
         state = "denied" if policy == "deny" else "unavailable" if why else "offered"
-        found.append(ToolInEffect(name=name, policy=policy, state=state, why=why))
+        found.append(ToolInEffect(name=name, policy=policy, default=tool.default, state=state, why=why))
     return found
 
 

@@ -55,11 +55,11 @@ class Window:
         context.on("request", lambda request: self._mind_origin(request.url))
         context.on("response", self._mind_policy)
 
-    def sign_in(self) -> None:
-        """Sign in by the owner's token, without a page."""
+    def sign_in(self, token: str | None = None) -> None:
+        """Sign in by a token, the owner's unless another is given, without a page."""
         url = self._house.url
         answer = self._context.request.post(
-            f"{url}/api/auth/sign-in", data={"token": self._house.token}, headers={"Origin": url}
+            f"{url}/api/auth/sign-in", data={"token": token or self._house.token}, headers={"Origin": url}
         )
         assert answer.ok, answer.text()
         # The page's half of the proof: what the page itself would have kept.

@@ -1,6 +1,6 @@
 // Puts what the stream brings in place of what the page has. A thing nobody looks at is not kept.
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import type { Delivery, Job, Message, Page, Run, Session } from "./types";
+import type { Agent, Delivery, Job, Message, Page, Run, Session } from "./types";
 
 type Pages<T> = InfiniteData<Page<T>>;
 /** A window on a conversation; `older` and `newer` say whether there is more beyond it. */
@@ -9,6 +9,8 @@ export type Transcript = { items: Message[]; older: boolean; newer: boolean };
 export const keys = {
   status: ["status"] as const,
   me: ["me"] as const,
+  agents: ["agents"] as const,
+  agent: (id: string) => ["agents", id] as const,
   sessions: ["sessions"] as const,
   session: (key: string) => ["session", key] as const,
   messages: (key: string) => ["messages", key] as const,
@@ -18,6 +20,13 @@ export const keys = {
   run: (id: string) => ["run", id] as const,
   deliveries: ["deliveries"] as const,
 };
+
+/** Put an agent in place of what the page has of it. A removed one goes. */
+export function placeAgent(client: QueryClient, agent: Agent, removed = false) {
+  if (removed) client.removeQueries({ queryKey: keys.agent(agent.id) });
+  else client.setQueryData(keys.agent(agent.id), agent);
+  refetchSoon(client, keys.agents, 0);
+}
 
 export function placeSession(client: QueryClient, session: Session) {
   const gone = session.deleted_at !== null;

@@ -2,7 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createStore } from "../store";
 import { setServerTime } from "../time/clock";
-import { placeDelivery, placeJob, placeMessage, placeRun, placeSession } from "./cache";
+import { keys, placeDelivery, placeJob, placeMessage, placeRun, placeSession, refetchSoon } from "./cache";
 import { notifySignedOut } from "./client";
 import { readEvents, StreamRefused } from "./events";
 import type { Delivery, Job, Message, Run, Session } from "./types";
@@ -144,6 +144,7 @@ export function connect(client: QueryClient): () => void {
   on<Job>("job", (job) => placeJob(client, job));
   on<Run>("run", (run) => placeRun(client, run));
   on<Delivery>("delivery", (delivery) => placeDelivery(client, delivery));
+  on("agents", () => refetchSoon(client, keys.agents));
   on<TextEvent>("text", onText);
   on<StepEvent>("step", onStep);
 

@@ -2,6 +2,9 @@
 import { api, unwrap } from "./client";
 import { storeKey } from "./key";
 import type {
+  Agent,
+  AgentDraft,
+  AgentPatch,
   DeliveryState,
   Job,
   JobDraft,
@@ -41,12 +44,20 @@ export const listTokens = () => unwrap(api.GET("/api/tokens", query({ limit: WHO
 export const createToken = (body: { name?: string; expires?: string }) => unwrap(api.POST("/api/tokens", { body }));
 export const revokeToken = (id: string) => unwrap(api.DELETE("/api/tokens/{id}", byId(id)));
 
+export const listAgents = () => unwrap(api.GET("/api/agents"));
+export const getAgent = (id: string): Promise<Agent> => unwrap(api.GET("/api/agents/{id}", byId(id)));
+export const addAgent = (body: AgentDraft): Promise<Agent> => unwrap(api.POST("/api/agents", { body }));
+export const updateAgent = (id: string, body: AgentPatch): Promise<Agent> =>
+  unwrap(api.PATCH("/api/agents/{id}", { ...byId(id), body }));
+export const removeAgent = (id: string) => unwrap(api.DELETE("/api/agents/{id}", byId(id)));
+
 export const listSessions = (asked: Paging & { q?: string }) => unwrap(api.GET("/api/sessions", query(asked)));
-export const addSession = (body: { title?: string; timezone?: string }) => unwrap(api.POST("/api/sessions", { body }));
+export const addSession = (body: { key?: string; title?: string; timezone?: string; agent_id?: string }) =>
+  unwrap(api.POST("/api/sessions", { body }));
 export const getSession = (key: string) => unwrap(api.GET("/api/sessions/{key}", byKey(key)));
 export const updateSession = (
   key: string,
-  body: { title?: string | null; timezone?: string; addresses?: string[]; revision?: number },
+  body: { title?: string | null; timezone?: string; agent_id?: string; addresses?: string[]; revision?: number },
 ) => unwrap(api.PATCH("/api/sessions/{key}", { ...byKey(key), body }));
 export const deleteSession = (key: string, withAutomations: boolean) =>
   unwrap(

@@ -12,8 +12,21 @@ import { beginOf, endOf, keys, MOST, merge, refetchSoon, type Transcript } from 
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
 
+/** The agent that every server has, and that a conversation has unless it was given another. */
+export const MAIN_AGENT = "main";
+
 export const useStatus = () => useQuery({ queryKey: keys.status, queryFn: ops.getStatus });
 export const useMe = () => useQuery({ queryKey: keys.me, queryFn: ops.getMe });
+
+export const useAgents = (wanted = true) =>
+  useQuery({ queryKey: keys.agents, queryFn: async () => (await ops.listAgents()).items, enabled: wanted });
+export const useAgent = (id: string) => useQuery({ queryKey: keys.agent(id), queryFn: () => ops.getAgent(id) });
+
+/** What an agent is called; the list is asked for only where it is not `main`. */
+export function useAgentName(id: string): string {
+  const agents = useAgents(id !== MAIN_AGENT).data;
+  return agents?.find((agent) => agent.id === id)?.name ?? id;
+}
 
 /** The zone the person thinks in: their own, else the server's. */
 export function useMyZone(): string {

@@ -14,6 +14,12 @@ export type NewWebhook = Shapes["NewWebhookShape"];
 export type Grant = Shapes["GrantShape"];
 export type Memory = Shapes["MemoryShape"];
 
+export type Agent = Shapes["AgentShape"];
+export type AgentTool = Shapes["ToolInEffect"];
+export type ToolPolicy = AgentTool["policy"];
+export type AgentDraft = Shapes["AddAgent"];
+export type AgentPatch = Shapes["UpdateAgent"];
+
 export type Session = Shapes["SessionShape"];
 export type Waiting = Shapes["WaitingShape"];
 export type Source = Waiting["source"];
@@ -65,5 +71,5 @@ export type Preview = Shapes["PreviewShape"];
 export type Why = Shapes["WhyShape"];
 
 export type FieldError = Shapes["FieldProblem"];
-/** Some problems name more beside: the run that runs already, or the jobs that block a deletion. */
-export type Problem = Shapes["Problem"] & { run_id?: string; automations?: BlockingJob[] };
+/** Some problems name more beside: the run that runs already, the jobs that block a deletion, or the thing as it is now. */
+export type Problem = Shapes["Problem"] & { run_id?: string; automations?: BlockingJob[]; current?: unknown };

@@ -1,6 +1,6 @@
 // What happens at that time: the message, who acts on it and where, and what to do when the time was missed.
-import { type ReactNode, useId } from "react";
 import type { Job, Payload, Session } from "../api/types";
+import { Labelled } from "../parts/Labelled";
 import { SessionName } from "../parts/SessionName";
 import { titleOf } from "../parts/words";
 import type { Draft } from "./draft";
@@ -214,33 +214,6 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
         </details>
       )}
     </section>
-  );
-}
-
-type Wired = { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined };
-type LabelledProps = {
-  label: string;
-  hint?: string;
-  error?: string | null;
-  narrow?: boolean;
-  children: (props: Wired) => ReactNode;
-};
-
-function Labelled({ label, hint, error = null, narrow = false, children }: LabelledProps) {
-  const id = useId();
-  const says = error ?? hint;
-  return (
-    <div className={`flex flex-col gap-1 ${narrow ? "max-w-[16rem]" : ""}`}>
-      <label htmlFor={id} className="text-small font-semibold">
-        {label}
-      </label>
-      {children({ id, "aria-invalid": error !== null, "aria-describedby": says ? `${id}-says` : undefined })}
-      {says && (
-        <p id={`${id}-says`} className={`text-small ${error ? "text-bad" : "text-mute"}`}>
-          {says}
-        </p>
-      )}
-    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { placeSession } from "../api/cache";
 import { updateSession } from "../api/operations";
-import { useStatus } from "../api/queries";
+import { MAIN_AGENT, useAgentName, useStatus } from "../api/queries";
 import type { Session } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
@@ -11,13 +11,16 @@ import { Sheet } from "../parts/Sheet";
 import { toastError } from "../parts/toasts";
 import { titleOf } from "../parts/words";
 import { ZoneField } from "../parts/ZoneField";
+import { Link, pathTo } from "../router";
 import { ModelHelp } from "../settings/ModelHelp";
 import { Zone } from "../time/Time";
+import { ChangeAgent } from "./ChangeAgent";
 import { DeleteSession } from "./DeleteSession";
 import { SessionList } from "./SessionList";
 
-export function ChatHead({ session }: { session: Session | undefined }) {
-  const [open, setOpen] = useState<"sessions" | "edit" | "delete" | null>(null);
+/** `agentId` is who will answer where there is no session yet. */
+export function ChatHead({ session, agentId = MAIN_AGENT }: { session: Session | undefined; agentId?: string }) {
+  const [open, setOpen] = useState<"sessions" | "edit" | "agent" | "delete" | null>(null);
   const close = () => setOpen(null);
   return (
     <header className="flex min-h-14 flex-none items-center gap-2 border-b px-2 sm:px-5">
@@ -36,12 +39,16 @@ export function ChatHead({ session }: { session: Session | undefined }) {
             <Zone name={session.timezone} />
           </span>
         )}
+        <AgentChip id={session?.agent_id ?? agentId} />
       </div>
       <OfflineBadge />
       {session && (
         <Menu label="Conversation menu">
           <MenuItem icon="pencil" onSelect={() => setOpen("edit")}>
             Name and time zone
+          </MenuItem>
+          <MenuItem icon="agent" onSelect={() => setOpen("agent")}>
+            Change agent
           </MenuItem>
           <MenuLine />
           <MenuItem icon="trash" bad onSelect={() => setOpen("delete")}>
@@ -55,8 +62,24 @@ export function ChatHead({ session }: { session: Session | undefined }) {
         </Sheet>
       )}
       {open === "edit" && session && <EditSession session={session} onClose={close} />}
+      {open === "agent" && session && <ChangeAgent session={session} onClose={close} />}
       {open === "delete" && session && <DeleteSession session={session} onClose={close} />}
     </header>
+  );
+}
+
+/** Who answers here, where it is not the usual one. */
+function AgentChip({ id }: { id: string }) {
+  const name = useAgentName(id);
+  if (id === MAIN_AGENT) return null;
+  return (
+    <Link
+      to={pathTo.agent(id)}
+      className="max-w-[10rem] flex-none truncate rounded-full border px-2 text-fine text-mute hover:text-ink"
+      aria-label={`Agent ${name}`}
+    >
+      {name}
+    </Link>
   );
 }
 

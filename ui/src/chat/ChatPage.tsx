@@ -3,8 +3,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { placeSession } from "../api/cache";
 import { Refusal } from "../api/client";
-import { updateSession } from "../api/operations";
-import { flat, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
+import { addSession, updateSession } from "../api/operations";
+import { flat, MAIN_AGENT, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
 import type { Session } from "../api/types";
 import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Sheet } from "../parts/Sheet";
@@ -54,19 +54,35 @@ function titleFrom(text: string): string {
 function Beginning() {
   const client = useQueryClient();
   const [key] = useState(newKey);
+  const agentId = useSearch().get("agent") ?? MAIN_AGENT;
   const outbox = useOutbox(key);
   const unsent = outbox.find((one) => one.state === "refused" || one.state === "unreachable");
 
   async function begin(text: string) {
+    // A message to a key nobody has yet makes the conversation, with the usual agent; for another it is made first.
+    if (agentId !== MAIN_AGENT && !(await madeFor(agentId))) return;
     if (!(await post(key, text, "inject"))) return;
     // A conversation is called after its first words until somebody names it.
     updateSession(key, { title: titleFrom(text) }).then((session) => placeSession(client, session), toastError);
     navigate(pathTo.chat(key), { replace: true });
   }
 
+  async function madeFor(agent_id: string): Promise<boolean> {
+    try {
+      placeSession(client, await addSession({ key, agent_id }));
+    } catch (error) {
+      // Made by the send before this one, which did not arrive.
+      if (!(error instanceof Refusal && error.code === "session_exists")) {
+        toastError(error);
+        return false;
+      }
+    }
+    return true;
+  }
+
   return (
     <div className="flex h-full flex-col">
-      <ChatHead session={undefined} />
+      <ChatHead session={undefined} agentId={agentId} />
       <Welcome onTry={(text) => void begin(text)} />
       <Foot>
         {unsent && (

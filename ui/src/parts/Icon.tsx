@@ -3,6 +3,7 @@ const paths = {
   chat: "M3.5 4.5h13v9.5h-7l-3.5 3v-3h-2.5z",
   clock: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14ZM10 6v4.2l2.8 1.6",
   week: "M3.5 5h13v11.5h-13zM3.5 8.5h13M7 3v3M13 3v3",
+  agent: "M4.5 7.5h11v8.5h-11zM10 7.5V4.5M10 4.5h.01M7.5 11v1M12.5 11v1M2.5 11v2M17.5 11v2",
   delivery: "M3 5.5h14v9.5H3zM3.5 6l6.5 5 6.5-5",
   settings: "M3 6h8M15 6h2M3 14h2M9 14h8M11 4v4M7 12v4",
   plus: "M10 4v12M4 10h12",

@@ -75,6 +75,8 @@ class ToolInEffect(Answer):
 
     name: str
     policy: ToolPolicy
+    default: ToolPolicy
+    """What it is for an agent whose `tools` is null."""
     state: Literal["offered", "denied", "unavailable"]
     why: str | None
     """Why an allowed tool is unavailable here, and what to do about it."""
