@@ -187,7 +187,7 @@ def test_a_key_is_unique_for_each_user(store: Store) -> None:
         assert sessions.make_missing(tx, wanted) == {("ann", "web:a"): theirs.id, (OWNER, "web:a"): mine.id}
         # A conversation that is only named like another user's shared lane is not that lane.
         named = add_session(tx, f"unified:{OWNER}", user_id="ann")
-        assert sessions.unified_of(tx, [OWNER, "ann"]) == set()
+        assert sessions.unified_of(tx, [(OWNER, "main"), ("ann", "main")]) == set()
         lanes = sessions.make_missing(tx, [NewSession(key=f"unified:{OWNER}", user_id=OWNER, agent_id="main")])
         assert named.id != lanes[OWNER, f"unified:{OWNER}"]
 

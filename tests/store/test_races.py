@@ -605,7 +605,7 @@ def test_a_shared_lane_is_made_before_any_session_is_locked(database: str) -> No
         made, closed = threading.Event(), threading.Event()
 
         def make(tx: Tx) -> None:
-            unified_lanes(tx, {OWNER: "main"})
+            unified_lanes(tx, [(OWNER, "main")])
             made.set()
             while not (closed.is_set() or count(watcher, "pg_locks where not granted")):
                 pass

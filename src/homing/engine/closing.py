@@ -15,9 +15,10 @@ from homing.engine.reports import fold, report, status_before, status_line
 from homing.engine.turn_result import TurnResult
 from homing.model.messages import Kind, NewMessage
 from homing.model.runs import RunState
+from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.context import Instance
-from homing.store import Tx, deliveries, jobs, runs, sessions, turns
+from homing.store import LookAgain, Tx, deliveries, jobs, runs, sessions, turns
 from homing.store.lanes import unified_lanes
 from homing.store.runs import Finished
 from homing.store.turns import Closed, Held
@@ -71,13 +72,17 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
     # A session never changes its parent, and a job never its session: both are known before the lock.
     touched = {i for e in requests for i in (e.opened.turn.lane_id, e.opened.turn.session_id, e.opened.parent_id)}
     session_ids = {session_id for session_id in touched if session_id is not None}
-    shared: dict[str, int] = {}
+    homes = {e.opened.turn.id: e.opened.parent_id or e.opened.turn.session_id for e in requests}
+    shared: dict[tuple[str, str], int] = {}
     if instance.settings.unified_session:
         # Made before any lock if it is missing: others wait for its maker, and must not wait for us meanwhile.
-        owners = {e.opened.turn.user_id: e.opened.turn.agent_id for e in requests}
-        shared = unified_lanes(tx, owners)
+        seen = sessions.get_many(tx, set(homes.values()))
+        shared = unified_lanes(tx, ((chat.user_id, chat.agent_id) for chat in seen.values()))
     sessions.lock(tx, session_ids | set(shared.values()))
     known = sessions.get_many(tx, session_ids)
+    if shared and any((known[home].user_id, known[home].agent_id) not in shared for home in homes.values()):
+        # One of them got another agent, and with it another lane, between our look and our lock.
+        raise LookAgain
     held = turns.hold_many(tx, {turn_id: request.fence for turn_id, request in newest.items()})
     now_held = [(newest[turn_id], _as_found(newest[turn_id].opened.turn, found)) for turn_id, found in held.items()]
     decided = [(request, turn, _decide(turn, request.result)) for request, turn in now_held]
@@ -95,10 +100,14 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
             session=known[turn.session_id],
             parent=known[request.opened.parent_id] if request.opened.parent_id is not None else None,
             job=known_jobs.get(turn.job_id) if turn.job_id else None,
-            home_lane=shared.get(turn.user_id, request.opened.parent_id or turn.session_id),
+            home_lane=_home_lane(known[homes[turn.id]], shared),
         )
         for request, turn, result in decided
     ]
+
+
+def _home_lane(home: Session, shared: Mapping[tuple[str, str], int]) -> int:
+    return shared.get((home.user_id, home.agent_id), home.id)
 
 
 def _plain(result: TurnResult) -> bool:

@@ -65,7 +65,7 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
     skipping = [one for one in decided if one.skips]
     if instance.settings.unified_session:
         # Also for notes about jobs that do not fire: a shared lane is made before any session is locked.
-        unified_lanes(tx, {job.user_id: job.agent_id for job in due})
+        unified_lanes(tx, ((job.user_id, job.agent_id) for job in due))
     fired = fire(
         tx,
         firings,

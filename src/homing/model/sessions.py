@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from homing.model.agents import MAIN
 from homing.model.errors import Invalid
 
 _KEY = re.compile(r"[^\s:/?#%\x00-\x1f\x7f]+:[^\s/?#%\x00-\x1f\x7f]+")
@@ -62,6 +63,6 @@ def check_key(key: str) -> str:
     return key
 
 
-def unified_key(user_id: str) -> str:
-    """Name the lane of a user whose chats share one history."""
-    return UNIFIED + user_id
+def unified_key(user_id: str, agent_id: str) -> str:
+    """Name the lane in which a user's chats with one agent share one history."""
+    return f"{UNIFIED}{user_id}" if agent_id == MAIN else f"{UNIFIED}{user_id}:{agent_id}"

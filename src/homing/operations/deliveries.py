@@ -8,8 +8,7 @@ from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.delivery import DeliveryShape
 from homing.operations.shapes.session_asks import DeliveryRef, ListDeliveries, TestAddress
-from homing.store import deliveries, sessions
-from homing.store.lanes import lane_of
+from homing.store import deliveries, lanes, sessions
 
 TEST_TEXT = "This is a test message from Homing. If you can read it, this address works."
 
@@ -49,8 +48,7 @@ def test_address(ctx: Context, ask: TestAddress) -> DeliveryShape:
     """Send a test message to one address of a session, and only there."""
     session = ctx.session(ask.session_key)
     check_address(ctx, session, ask.address, field="address")
-    lane_id = lane_of(ctx.tx, session, unified=ctx.settings.unified_session)
-    sessions.lock(ctx.tx, [session.id])
+    lane_id = lanes.enter(ctx.tx, session, unified=ctx.settings.unified_session)
     session = ctx.again(session)
     note = NewMessage(session_id=session.id, lane_id=lane_id, role="assistant", kind="note", text=TEST_TEXT)
     [seq], _ = deliveries.post(ctx.tx, [note], only=[ask.address])

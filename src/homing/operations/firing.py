@@ -68,7 +68,7 @@ def fire(
     bound = {f.job.session_id for f in firings} | set(also)
     if not bound:
         return Fired(run_ids=set(), revs={})
-    shared = unified_lanes(tx, {f.job.user_id: f.job.agent_id for f in firings}) if unified else {}
+    shared = unified_lanes(tx, ((f.job.user_id, f.job.agent_id) for f in firings)) if unified else {}
     sessions.lock(tx, bound | set(shared.values()))
     found = sessions.get_many(tx, bound)
     # Under the lock the next revision is known before it is written, so that rows can carry it.
@@ -92,7 +92,7 @@ def fire(
     return Fired(run_ids=fresh, revs=revs, braked=braked & fresh)
 
 
-def _is_beyond(tx: Tx, firing: Firing, shared: Mapping[str, int]) -> bool:
+def _is_beyond(tx: Tx, firing: Firing, shared: Mapping[tuple[str, str], int]) -> bool:
     """Counted where its people are, also for a run that works apart."""
     job, lane_id = firing.job, _home_lane(firing, shared)
     return is_beyond(tx, job.id, session_id=job.session_id, lane_id=lane_id, depth=firing.depth)
@@ -119,8 +119,8 @@ def _isolated_sessions(tx: Tx, firings: Sequence[Firing], found: Mapping[int, Se
     return {run: ids[alone[run].job.user_id, key] for run, key in keys.items()}
 
 
-def _home_lane(firing: Firing, shared: Mapping[str, int]) -> int:
-    return shared.get(firing.job.user_id, firing.job.session_id)
+def _home_lane(firing: Firing, shared: Mapping[tuple[str, str], int]) -> int:
+    return shared.get((firing.job.user_id, firing.job.agent_id), firing.job.session_id)
 
 
 def _new_run(firing: Firing, session: Session, lane_id: int, revs: Mapping[int, int], *, braked: bool) -> NewRun:

@@ -43,7 +43,9 @@ def add_job(ctx: Context, ask: AddJob) -> JobShape:
     when = read_times(ctx, ask, zone=ctx.zone(session), before=None)
     assert when is not None
     sessions.lock(ctx.tx, [session.id])
-    if sessions.get(ctx.tx, session.id).deleted_at is not None:
+    # Its agent may be another one by now.
+    session = sessions.get(ctx.tx, session.id)
+    if session.deleted_at is not None:
         raise NotFound(f"There is no session {session.key}. Make it with add_session.")
     if ask.dedupe_key and jobs.by_dedupe_key(ctx.tx, session.id, ask.dedupe_key) is not None:
         # Somebody was faster. To change that job it is locked first, and the session, which we hold, after it.

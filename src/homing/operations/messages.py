@@ -96,7 +96,7 @@ def list_messages(ctx: Context, ask: ListMessages) -> Page[MessageShape]:
 def cancel_turn(ctx: Context, ask: CancelTurn) -> CancelledShape:
     """Stop the session's open turn."""
     session = ctx.session(ask.session_key)
-    lane_ids = {session.id} | sessions.unified_of(ctx.tx, [session.user_id])
+    lane_ids = {session.id} | sessions.unified_of(ctx.tx, [(session.user_id, session.agent_id)])
     sessions.lock(ctx.tx, lane_ids)
     mine = [turn for turn in turns.open_turns_of(ctx.tx, lane_ids).values() if turn.session_id == session.id]
     if not mine or (ask.turn_id is not None and mine[0].id != ask.turn_id):

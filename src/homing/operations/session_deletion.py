@@ -7,7 +7,7 @@ from homing.model.sessions import Session
 from homing.operations.context import Context
 from homing.operations.removal import go_on_without, withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
-from homing.store import LookAgain, Tx, inbounds, jobs, runs, sessions, turns
+from homing.store import LookAgain, Tx, agents, inbounds, jobs, runs, sessions, turns
 
 
 def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
@@ -20,7 +20,8 @@ def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     working = _working_in(tx, session)
     ending = [*(job.id for job in bound), *working]
     jobs.lock(tx, ending)
-    lane_ids = {session.id} | sessions.unified_of(tx, [session.user_id])
+    # With earlier agents, too: what was said to them may be in the summary of their lane.
+    lane_ids = {session.id} | sessions.unified_of(tx, ((session.user_id, name) for name in agents.ids_like(tx, "")))
     withdrawn = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids)
     # Adding a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:

@@ -9,12 +9,13 @@ from homing.model.runs import epoch_us, from_epoch_us
 from homing.model.schedules import check_zone
 from homing.model.sessions import HTTP_CHANNELS, Session, channel_of, check_key
 from homing.operations.context import Context
+from homing.operations.handovers import hand_over, may_write, prepare_handover
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.session import SessionShape
 from homing.operations.shapes.session_asks import AddSession, ListSessions, SessionRef, UpdateSession
 from homing.operations.views import show_session, show_sessions
-from homing.store import agents, people, sessions
+from homing.store import LookAgain, agents, sessions
 
 
 def add_session(ctx: Context, ask: AddSession) -> SessionShape:
@@ -87,26 +88,31 @@ def _instant(microseconds: int) -> datetime:
 def update_session(ctx: Context, ask: UpdateSession) -> SessionShape:
     """Change the given fields of a session; null means the default."""
     session = ctx.session(ask.session_key)
-    sessions.lock(ctx.tx, [session.id])
-    session = ctx.again(session)
+    agent_id = check_agent(ctx, ask.agent_id) if ask.gave("agent_id") else session.agent_id
+    handover = prepare_handover(ctx, session, agent_id) if agent_id != session.agent_id else None
+    sessions.lock(ctx.tx, {session.id} if handover is None else handover.session_ids)
+    before, session = session, ctx.again(session)
+    if session.agent_id != before.agent_id:
+        raise LookAgain
     values: dict[str, object] = {}
     if ask.gave("title"):
         values["title"] = ask.title
     if ask.gave("timezone"):
         values["timezone"] = check_zone(ask.timezone) if ask.timezone else None
-    if ask.gave("agent_id"):
-        values["agent_id"] = check_agent(ctx, ask.agent_id)
     wanted = None
     if ask.gave("addresses"):
         wanted = list(dict.fromkeys(ask.addresses)) if ask.addresses is not None else [session.key]
         for n, address in enumerate(wanted):
-            check_address(ctx, session, address, field=f"addresses.{n}")
+            check_address(ctx, session, address, field=f"addresses.{n}", agent_id=agent_id)
     if ask.revision is not None and ask.revision != session.revision:
         raise Conflict(
             f"Somebody changed it meanwhile: it is at revision {session.revision}. Look again, then repeat the change.",
             code="stale_revision",
             extra={"current": show_session(ctx, session).plain()},
         )
+    if handover is not None:
+        hand_over(ctx, session, handover, addresses=wanted)
+        values["agent_id"] = agent_id
     if not values and wanted is None:
         return show_session(ctx, session)
     if wanted is not None:
@@ -115,17 +121,11 @@ def update_session(ctx: Context, ask: UpdateSession) -> SessionShape:
     return show_session(ctx, ctx.session(session.key))
 
 
-def check_address(ctx: Context, session: Session, address: str, *, field: str) -> None:
+def check_address(ctx: Context, session: Session, address: str, *, field: str, agent_id: str | None = None) -> None:
     """Rule 33: a session answers to its own address, to its user's webhooks, or to one that was granted."""
     if address == session.key or address in sessions.addresses(ctx.tx, [session.id])[session.id]:
         return
-    channel, _, place = address.partition(":")
-    if channel == "webhook":
-        webhook = people.get_webhook(ctx.tx, place)
-        if webhook is not None and webhook.user_id == session.user_id:
-            return
-    grant = people.find_grant(ctx.tx, user_id=session.user_id, agent_id=session.agent_id, address=address, hold=True)
-    if grant is not None:
+    if may_write(ctx, session, agent_id or session.agent_id, address):
         return
     raise Invalid(
         f"{address} is not an address of this session. Use its own ({session.key}), one of your webhooks"

@@ -111,7 +111,7 @@ def show_sessions(ctx: Context, found: Sequence[Session]) -> list[SessionShape]:
         return []
     tx = ctx.tx
     ids = [session.id for session in found]
-    lane_ids = set(ids) | sessions.unified_of(tx, {session.user_id for session in found})
+    lane_ids = set(ids) | sessions.unified_of(tx, {(session.user_id, session.agent_id) for session in found})
     open_turns = turns.open_turns_of(tx, lane_ids)
     waiting = inbounds.waiting_of(tx, lane_ids, ids, SHOWN_IN_LANE)
     sizes = inbounds.waiting_sizes(tx, lane_ids, ids)

@@ -174,6 +174,18 @@ def take_into(tx: Tx, turn: Turn, inbound: Inbound) -> bool:
     )
 
 
+def move_waiting(tx: Tx, session_id: int, *, from_lane: int, to_lane: int) -> None:
+    """Move what waits for a session, and its queued runs, to another lane; both lanes are locked. Each keeps its place
+    in the order of arrival.
+    """
+    for table in (t.inbound, t.run):
+        c = table.c
+        waits = c.state == ("waiting" if table is t.inbound else "queued")
+        mine = (c.session_id == session_id, c.lane_id == from_lane, waits)
+        tx.run(sa.update(table).where(*mine).values(lane_id=to_lane))
+    tx.ring("lanes")
+
+
 def withdraw(tx: Tx, *conditions: sa.ColumnElement[bool]) -> list[Inbound]:
     """Take waiting inbound out of locked lanes."""
     rows = tx.rows(

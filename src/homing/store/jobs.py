@@ -344,6 +344,17 @@ def bound_to(tx: Tx, session_id: int) -> list[Job]:
     return [r.job_of(row) for row in rows]
 
 
+def ids_of_session(tx: Tx, session_id: int) -> list[str]:
+    """Name all jobs of a session, also removed ones, which an undo may bring back."""
+    return [job_id for (job_id,) in tx.rows(sa.select(t.job.c.id).where(t.job.c.session_id == session_id))]
+
+
+def give_agent(tx: Tx, session_id: int, agent_id: str, *, rev: int) -> None:
+    """Give the locked jobs of a session its new agent; people's revisions are not touched by it."""
+    tx.run(sa.update(t.job).where(t.job.c.session_id == session_id).values(agent_id=agent_id, rev=rev))
+    tx.ring("jobs")
+
+
 def count_living(tx: Tx, user_id: str) -> int:
     return tx.rows(
         sa.select(sa.func.count()).where(

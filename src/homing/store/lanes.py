@@ -4,7 +4,7 @@ Callers that act on an answer have locked the lanes' sessions before (`enter`, `
 `touched_by_opening` tells what to lock.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,7 +15,7 @@ from homing.model.sessions import UNIFIED, Session, unified_key
 from homing.model.turns import Inbound, choose_head
 from homing.store import sessions
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import LookAgain, Tx
 from homing.store.fetch import Fetch
 from homing.store.rows import inbound_columns, inbound_of
 
@@ -32,24 +32,27 @@ def enter(tx: Tx, session: Session, *, unified: bool) -> int:
     """Lock a session and its lane before something goes in; return the lane. Read the session again afterwards."""
     lane_id = lane_of(tx, session, unified=unified)
     sessions.lock(tx, {session.id, lane_id})
+    if lane_id != session.id and sessions.get(tx, session.id).agent_id != session.agent_id:
+        # It got another agent, and with it another lane, between our look and our lock.
+        raise LookAgain
     return lane_id
 
 
 def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
-    """Rule 29: a session is its own lane; with a unified session, all chats of a user share one."""
+    """Rule 29: a session is its own lane; with a unified session, all chats of a user with one agent share one."""
     if not unified or session.parent_id is not None:
         return session.id
-    return unified_lanes(tx, {session.user_id: session.agent_id})[session.user_id]
+    return unified_lanes(tx, [(session.user_id, session.agent_id)])[session.user_id, session.agent_id]
 
 
-def unified_lanes(tx: Tx, agents: Mapping[str, str]) -> dict[str, int]:
-    """Name the shared lane of each user (user id to agent id), made if missing. Ask before locking any session."""
-    wanted = [
-        sessions.NewSession(key=unified_key(user_id), user_id=user_id, agent_id=agents[user_id])
-        for user_id in sorted(agents)
-    ]
-    ids = sessions.make_missing(tx, wanted)
-    return {user_id: ids[user_id, unified_key(user_id)] for user_id in agents}
+def unified_lanes(tx: Tx, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Name the shared lane of each user and agent, made if missing. Ask before locking any session."""
+    wanted = {
+        (user_id, agent_id): sessions.NewSession(key=unified_key(user_id, agent_id), user_id=user_id, agent_id=agent_id)
+        for user_id, agent_id in sorted(set(pairs))
+    }
+    ids = sessions.make_missing(tx, list(wanted.values()))
+    return {pair: ids[new.user_id, new.key] for pair, new in wanted.items()}
 
 
 def _first(line: str) -> sa.ScalarSelect[int]:

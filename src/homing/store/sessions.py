@@ -135,10 +135,10 @@ def get_many(tx: Tx, session_ids: Collection[int]) -> dict[int, Session]:
     return {session.id: session for session in map(session_of, _BY_ID.rows(tx, session_ids))}
 
 
-def unified_of(tx: Tx, user_ids: Collection[str]) -> set[int]:
-    """Name the shared lanes of users, where they have one."""
-    lanes = _ids_of(tx, [unified_key(user_id) for user_id in user_ids])
-    return {session_id for (user_id, key), session_id in lanes.items() if key == unified_key(user_id)}
+def unified_of(tx: Tx, pairs: Iterable[tuple[str, str]]) -> set[int]:
+    """Name the shared lanes of users with agents, where they have one. A session waits in no other shared lane."""
+    keys = {(user_id, unified_key(user_id, agent_id)) for user_id, agent_id in pairs}
+    return {lane_id for pair, lane_id in _ids_of(tx, [key for _, key in keys]).items() if pair in keys}
 
 
 def add(
@@ -224,6 +224,17 @@ def set_addresses(tx: Tx, session_id: int, wanted: Collection[str]) -> None:
     tx.run(sa.delete(t.address).where(t.address.c.session_id == session_id))
     if wanted:
         tx.run(sa.insert(t.address), [{"session_id": session_id, "address": a} for a in wanted])
+
+
+def waiting_apart(tx: Tx, session_id: int) -> set[int]:
+    """Name the sessions of a conversation's isolated runs that have not begun."""
+    begun = sa.exists().where(t.inbound.c.session_id == t.session.c.id, t.inbound.c.state == "waiting")
+    return {id_ for (id_,) in tx.rows(sa.select(t.session.c.id).where(t.session.c.parent_id == session_id, begun))}
+
+
+def give_agent(tx: Tx, session_ids: Collection[int], agent_id: str) -> None:
+    """Give locked sessions of isolated runs the agent of their conversation."""
+    tx.run(sa.update(t.session).where(t.session.c.id.in_(list(session_ids))).values(agent_id=agent_id))
 
 
 def change(tx: Tx, session: Session, values: Mapping[str, object], *, revision: int | None) -> bool:

@@ -8,7 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from homing.model.agents import BUILT_IN, INSTRUCTIONS
+from homing.operations.runs import run_job
+from homing.operations.shapes.job_asks import JobRef
 from homing.store import tables as t
+from support.asking import add, session
 from support.site import Site, open_site, problem
 from support.worlds import World
 
@@ -241,3 +244,80 @@ async def test_tools_that_cannot_be_used_here_say_why(world: World) -> None:
     assert "HOMING_SANDBOX" in effect["run_command"]["why"]
     assert effect["recall"] == {"name": "recall", "policy": "allow", "state": "offered", "why": None}
     assert effect.keys() == BUILT_IN.keys() - {"cron", "schedule_message"}
+
+
+async def jobs_of(site: Site, key: str) -> set[tuple[str, str]]:
+    found = (await site.owner.get("/api/jobs", params={"session_key": key})).json()["items"]
+    return {(job["name"], job["agent_id"]) for job in found}
+
+
+async def test_a_sessions_automations_follow_it_to_another_agent(site: Site) -> None:
+    world = site.world.with_settings(heartbeat_minutes=10)
+    owner = site.owner
+    await added(site)
+    jobs = {name: add(world, name=name, **more) for name, more in KINDS.items()}
+    world.ask(run_job, JobRef(job_id=jobs["event"].id))  # which gives the session its heartbeat
+    await owner.delete(f"/api/jobs/{jobs['removed'].id}")
+    changed = await owner.patch("/api/sessions/web:abc", json={"agent_id": "research"})
+    assert (changed.status_code, changed.json()["agent_id"]) == (200, "research")
+    assert await jobs_of(site, "web:abc") == {(name, "research") for name in ("plain", "isolated", "event")}
+    beats = world.write(lambda tx: tx.rows(sa.select(t.job.c.agent_id).where(t.job.c.kind == "system")))
+    assert [agent_id for (agent_id,) in beats] == ["research"]
+    back = await owner.post(f"/api/jobs/{jobs['removed'].id}/undo", json={"revision": 2})
+    assert back.json()["agent_id"] == "research", "what was removed comes back to the agent of today"
+    assert (await owner.get(f"/api/jobs/{jobs['plain'].id}")).json()["revision"] == 1, "nobody edited the job itself"
+    again = await owner.patch("/api/sessions/web:abc", json={"agent_id": None})
+    assert again.json()["agent_id"] == "main"
+    assert {agent for _, agent in await jobs_of(site, "web:abc")} == {"main"}
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "isolated": {"session": "isolated"},
+    "removed": {},
+    "event": {"payload": {"kind": "system_event"}, "wake": "next_heartbeat"},
+}
+
+
+async def test_a_change_of_agent_for_an_older_revision_or_to_nobody_changes_nothing(site: Site) -> None:
+    add(site.world, name="plain")
+    owner = site.owner
+    stale = await owner.patch("/api/sessions/web:abc", json={"agent_id": "other", "revision": 9})
+    assert problem(stale)["code"] == "stale_revision"
+    assert (await owner.patch("/api/sessions/web:abc", json={"agent_id": "nobody"})).status_code == 422
+    assert await jobs_of(site, "web:abc") == {("plain", "main")}
+    assert (await owner.get("/api/sessions/web:abc")).json()["agent_id"] == "main"
+
+
+async def test_an_address_granted_to_one_agent_does_not_go_along_to_another(site: Site) -> None:
+    owner = site.owner
+    session(site.world)
+    mail = "email:anna@example.org"
+    await owner.post("/api/grants", json={"agent_id": "main", "address": mail})
+    webhook = (await owner.post("/api/webhooks", json={"url": "https://example.com/"})).json()["address"]
+    kept = ["web:abc", webhook, mail]
+    assert (await owner.patch("/api/sessions/web:abc", json={"addresses": kept})).status_code == 200
+    refused = await owner.patch("/api/sessions/web:abc", json={"agent_id": "other"})
+    body = problem(refused)
+    assert (refused.status_code, body["code"], body["address"]) == (409, "wrong_state", mail)
+    assert "Grant it to other too" in body["detail"]
+    without = await owner.patch("/api/sessions/web:abc", json={"agent_id": "other", "addresses": kept[:2]})
+    assert (without.json()["agent_id"], without.json()["addresses"]) == ("other", kept[:2])
+    await owner.post("/api/grants", json={"agent_id": "other", "address": mail})
+    assert (await owner.patch("/api/sessions/web:abc", json={"addresses": kept})).json()["addresses"] == kept
+    both = await owner.patch("/api/sessions/web:abc", json={"agent_id": "main"})
+    assert both.json()["addresses"] == kept
+
+
+async def test_an_automation_added_while_the_agent_changes_has_the_new_agent(site: Site) -> None:
+    owner = site.owner
+    session(site.world)
+    for n in range(8):
+        agent_id = ("other", "main")[n % 2]
+        asked: dict[str, Any] = {"session_key": "web:abc", "when": "every 2h", "message": f"look {n}"}
+        changed, *made = await asyncio.gather(
+            owner.patch("/api/sessions/web:abc", json={"agent_id": agent_id}),
+            *(owner.post("/api/jobs", json=asked) for _ in range(2)),
+        )
+        assert [one.status_code for one in (changed, *made)] == [200, 201, 201]
+        assert {agent for _, agent in await jobs_of(site, "web:abc")} == {agent_id}
