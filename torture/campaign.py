@@ -15,6 +15,7 @@ from torture.chaos import Chaos
 from torture.checks import Violation, check
 from torture.door import Door
 from torture.evidence import gather
+from torture.model import SURVIVOR
 from torture.people import Person, chat, open_session
 from torture.stage import TOKEN, USERS, Kind, Stage, set_stage
 
@@ -88,6 +89,8 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
     for door in (owner, *(person.door for person in people)):
         await door.close()
     await _part(stage)
+    for pid in _survivors():
+        stage.note("survivors.jsonl", pid=pid)
     return settled
 
 
@@ -136,6 +139,16 @@ async def _settle(stage: Stage, chaos: Chaos, people: list[Person], say: Callabl
         await asyncio.sleep(0.5)
     say(f"not settled: {left}")
     return False
+
+
+def _survivors() -> list[int]:
+    """Find processes that commands left behind: each would sleep for an hour."""
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if path.read_bytes().startswith(SURVIVOR.encode() + b"\0"):
+                found.append(int(path.parent.name))
+    return found
 
 
 async def _part(stage: Stage) -> None:

@@ -17,6 +17,7 @@ Row = dict[str, Any]
 TABLES = (
     "session", "webhook", "message", "memory", "job", "run", "turn", "inbound", "step", "outbound", "delivery",
 )  # fmt: skip
+COMMANDS = "share/workspaces/*/commands.jsonl"
 _JSON = {"meta", "cards", "policy", "variables", "receipt"}
 
 
@@ -53,6 +54,10 @@ class Evidence:
     deeds: list[Row]
     accepted: list[Row]
     seen: list[Row]
+    commands: list[Row]
+    """Lines that commands left in their workspaces."""
+    survivors: list[Row]
+    """Processes of commands that were alive when everything had stopped."""
     thaws: list[int]
     """When frozen workers came back: each may then still make the call it was about to make."""
     clock_moved: bool = False
@@ -102,6 +107,7 @@ class Evidence:
             "model_calls": len(self.calls),
             "letters": len(self.letters),
             "deeds": len(self.deeds),
+            "commands": len(self.commands),
         }
 
 
@@ -114,6 +120,8 @@ def gather(url: str, folder: Path, *, clock_moved: bool = False) -> Evidence:
         deeds=list(read_lines(folder / "deeds.jsonl")),
         accepted=list(read_lines(folder / "accepted.jsonl")),
         seen=list(read_lines(folder / "seen.jsonl")),
+        commands=[line for log in sorted(folder.glob(COMMANDS)) for line in read_lines(log)],
+        survivors=list(read_lines(folder / "survivors.jsonl")),
         thaws=[micros(line["at"]) for line in read_lines(folder / "thaws.jsonl")],
         clock_moved=clock_moved,
     )

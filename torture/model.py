@@ -11,6 +11,9 @@ from typing import Any
 from homing.testing import Reply, WireMessage, tool_call
 from homing.testing.replies import Answer, ToolCall, answers_since_user, last_user_text
 
+COMMANDS = "commands.jsonl"
+"""In its workspace: a line for each command that was begun."""
+SURVIVOR = "homing-torture-survivor"
 _VERB = re.compile(r"@(\w+)")
 _MARK = re.compile(r"#[\w.]+")
 
@@ -47,12 +50,23 @@ def _calls(verb: str, mark: str) -> Sequence[Answer]:
             return [_call("schedule_task", action="add", when="in 2 seconds", message=f"{mark} planned", reminder=True)]
         case "keep":
             return [_call("remember", text=f"{mark} {secrets.token_hex(4)}")]
+        case "run":
+            return [_call("run_command", command=_command())]
+        case "file":
+            path = f"{mark[1:]}.txt"
+            return [_call("write_file", path=path, text=mark), _call("edit_file", path=path, old=mark, new=f"{mark}!")]
         case "quiet":
             return [_call("nothing_to_report")]
         case "broken":
             return [tool_call("deed", '{"what": ')]
         case _:
             return []
+
+
+def _command() -> str:
+    """Leave a line that no other command leaves, and a process that must not outlive the command."""
+    line = f'{{"token": "{secrets.token_hex(8)}"}}'
+    return f"echo '{line}' >> {COMMANDS}; (exec -a {SURVIVOR} sleep 3600) & sleep 0.{secrets.randbelow(8)}"
 
 
 def _call(name: str, **arguments: Any) -> ToolCall:

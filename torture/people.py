@@ -12,7 +12,23 @@ from dataclasses import dataclass, field
 from torture.door import Door
 from torture.stage import Stage
 
-VERBS = ["", "", "", "@deed", "@look", "@both", "@plan", "@keep", "@slow", "@slow", "@gate", "@empty", "@broken"]
+VERBS = [
+    "",
+    "",
+    "",
+    "@deed",
+    "@look",
+    "@both",
+    "@plan",
+    "@keep",
+    "@run",
+    "@file",
+    "@slow",
+    "@slow",
+    "@gate",
+    "@empty",
+    "@broken",
+]
 # Then a conversation is begun anew: a model is shown all of it each time, and logs keep all that is shown.
 LONGEST = 25
 

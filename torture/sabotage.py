@@ -83,6 +83,28 @@ def _begun() -> None:
     StepJournal.tool_begun = nothing
 
 
+def _repeat() -> None:
+    """Take a command for one that may be repeated."""
+    from dataclasses import replace
+
+    from homing.tools.workspace import WorkspaceTools
+
+    make = WorkspaceTools._run_command  # pyright: ignore[reportPrivateUsage]
+    WorkspaceTools._run_command = lambda self: replace(make(self), repeatable=True)  # pyright: ignore[reportPrivateUsage]
+
+
+def _survive() -> None:
+    """Let commands outlive the process that started them."""
+    from homing.sandbox.bubblewrap import Bubblewrap
+
+    wrap = Bubblewrap.wrap
+
+    def without(self: Any, *given: Any, **more: Any) -> list[str]:
+        return [word for word in wrap(self, *given, **more) if word != "--die-with-parent"]
+
+    Bubblewrap.wrap = without
+
+
 def _active() -> None:
     """Fire a job although its last run is still active."""
     from homing.store import runs
@@ -167,6 +189,8 @@ SABOTAGES: Mapping[str, Sabotage] = {
     "fence": Sabotage(rule="step_repeated", apply=_fence),
     "kept": Sabotage(rule="step_repeated", apply=_kept),
     "begun": Sabotage(rule="deed_begun_twice", apply=_begun),
+    "repeat": Sabotage(rule="command_begun_twice", apply=_repeat),
+    "survive": Sabotage(rule="command_survived", apply=_survive),
     "active": Sabotage(rule="two_active_runs", apply=_active, drops="ux_run_active"),
     "instant": Sabotage(rule="instant_without_run", apply=_instant),
     "outbound": Sabotage(rule="closing_without_outbound", apply=_outbound),

@@ -34,7 +34,7 @@ from homing.model.agents import Agent
 from homing.model.clock import SystemClock
 from homing.settings import Settings, load
 from homing.tools.toolbox import toolbox
-from homing.wiring import Engine, Homing, make_engine, running, wire
+from homing.wiring import Engine, Hands, Homing, make_engine, running, wire
 
 _NUMBERS = struct.Struct("dd")
 _WRITES = re.compile(r"\s*(insert|update|delete)\b", re.IGNORECASE)
@@ -118,6 +118,8 @@ def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, En
     else:
         _limit_pages(homing.store.engine, panel)
 
+    hands = Hands(homing)
+
     def every_tool(opened: Opened, keeper: StepJournal, agent: Agent) -> list[Tool]:
         own = toolbox(
             turn=opened.turn,
@@ -126,11 +128,12 @@ def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, En
             instance=homing.instance,
             store=homing.store,
             commit=keeper.commit,
+            outside=hands.tools(),
         )
         return [*own, *_tools(deeds, opened)]
 
     think = TurnThinker(store=homing.store, instance=homing.instance, models=homing.models, toolbox=every_tool)
-    return homing, make_engine(homing, think=think)
+    return homing, make_engine(homing, think=think, hands=hands)
 
 
 def _refuse_writes(engine: sa.Engine, panel: Panel) -> None:

@@ -31,7 +31,6 @@ from homing.store import Store, Tx, agents, maintenance, people, schema
 
 if TYPE_CHECKING:
     from homing.channels import Channel
-    from homing.engine.abilities import Abilities
     from homing.engine.courier import Courier
     from homing.engine.lane import Think
     from homing.engine.runner import Runner
@@ -110,8 +109,10 @@ def make_engine(
     think: "Think | None" = None,
     channels: "Mapping[str, Channel] | None" = None,
     apart: bool = False,
+    hands: "Hands | None" = None,
 ) -> Engine:
-    """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks.
+    """Make the machines that move rows; `think` and `channels` are seams for tests and benchmarks. Who thinks otherwise
+    has `hands` only if they are given.
 
     `apart`: an engine without doors, which may be on another machine than they are.
     """
@@ -126,8 +127,9 @@ def make_engine(
 
     store, instance, clock = homing.store, homing.instance, homing.clock
     worker_id = new_id("worker")
-    abilities = Abilities()
-    hands = Hands(homing, abilities)
+    if hands is None and think is None:
+        hands = Hands(homing)
+    abilities = hands.abilities if hands else Abilities()
     thinker = TurnThinker(
         store=store,
         instance=instance,
@@ -139,7 +141,7 @@ def make_engine(
             instance=instance,
             store=store,
             commit=keeper.commit,
-            outside=hands.tools(),
+            outside=hands.tools() if hands else (),
         ),
     )
     scheduler = Scheduler(store, instance, clock) if homing.settings.scheduler_enabled else None
@@ -151,8 +153,7 @@ def make_engine(
         sweeper=Sweeper(
             store, instance, clock, worker_id, f"{socket.gethostname()}:{os.getpid()}", scheduler, abilities
         ),
-        # Who thinks otherwise has no use for tools.
-        hands=hands if think is None else None,
+        hands=hands,
     )
 
 
@@ -219,9 +220,11 @@ async def open_workspaces(homing: Homing) -> "WorkspaceTools":
 class Hands:
     """What turns of one worker work with outside the database, opened once before the first of them."""
 
-    def __init__(self, homing: Homing, abilities: "Abilities") -> None:
+    def __init__(self, homing: Homing) -> None:
+        from homing.engine.abilities import Abilities  # noqa: PLC0415 - see above
+
         self._homing = homing
-        self._abilities = abilities
+        self.abilities = Abilities()
         self._workspaces: WorkspaceTools | None = None
 
     def tools(self) -> "Sequence[OutsideTool]":
@@ -237,7 +240,7 @@ class Hands:
             log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
         else:
             found = self._workspaces.bubblewrap
-            self._abilities.add_workspaces()
+            self.abilities.add_workspaces()
             log.info("sandbox_ready", bubblewrap=found.version_text, all_flags=found.has_all_flags)
 
 

@@ -97,7 +97,7 @@ def _admit(author: Author, homing: Homing, user: str, url: str) -> None:
 async def _talk(author: Author, homing: Homing, receiver: WebhookReceiver) -> None:
     receiver.answer(500)
     for user in USERS:
-        for number, verb in enumerate(("", "@both", "@look", "@keep", "@plan"), 1):
+        for number, verb in enumerate(("", "@both", "@look", "@keep", "@plan", "@run", "@file"), 1):
             author.say(user, f"#{user}.{number} {verb}".strip())
     jobs = {
         author.plan("ana", "#ana.20 @look"): "ana",

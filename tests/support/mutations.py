@@ -30,7 +30,7 @@ def spoil(instance: Path, mutation: Mutation) -> None:
     if mutation.sql:
         _spoil_rows(instance / "homing.db", mutation.sql)
     if mutation.log and mutation.change:
-        path = instance / f"{mutation.log}.jsonl"
+        [path, *_] = [*sorted(instance.glob(f"{mutation.log}.jsonl")), instance / f"{mutation.log}.jsonl"]
         before: Lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         after = mutation.change(json.loads(json.dumps(before)))
         assert after != before, "this mutation changed nothing"
@@ -250,6 +250,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_log("step_repeated", "a repeatable tool that was called again after it was done", "deeds", _line_again("look")),
     _of_log("step_repeated", "a model asked again for what it had answered", "model", _ask_again),
     _of_log("step_repeated", "a model asked before the turn was opened", "model", _ask_early),
+    _of_log("command_begun_twice", "a command that was run again after a kill", "share/workspaces/*/commands",
+            lambda lines: [*lines, lines[0]]),
+    _of_log("command_survived", "a process of a command that lived on after a kill", "survivors", _append(pid=7)),
     _of_rows("step_unfinished", "an answer over a step that never ended",
              "update step set state = 'begun', done_at = null where name = 'look'"
              " and turn_id in (select id from turn where outcome = 'answered')"),

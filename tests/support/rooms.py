@@ -25,6 +25,7 @@ from homing.settings import load
 from homing.store import Store
 from homing.store.lanes import lane_of
 from homing.testing import ScriptedModel, scripted_model
+from homing.tools.tool import OutsideTool
 from homing.tools.toolbox import toolbox
 from support.ledger import CHAT, PATIENCE, Ledger
 
@@ -39,6 +40,7 @@ class Room:
         self.store = store
         self.model: ScriptedModel = scripted_model()
         self.tools = list(tools)
+        self.outside: Sequence[OutsideTool] = ()
         self.clock = SystemClock()
         self.instance = Instance(
             version="0.0-test", model=model, model_offline=False, model_why="",
@@ -54,7 +56,7 @@ class Room:
             toolbox=lambda opened, keeper, agent: [
                 *toolbox(
                     turn=opened.turn, session_key=opened.session_key, agent=agent, instance=self.instance,
-                    store=self.store, commit=keeper.commit,
+                    store=self.store, commit=keeper.commit, outside=self.outside,
                 ),
                 *self.tools,
             ],

@@ -39,6 +39,17 @@ def deeds_once(evidence: Evidence) -> Iterator[Violation]:
             )
 
 
+def commands_once(evidence: Evidence) -> Iterator[Violation]:
+    """No command is begun twice: each leaves a line of its own. None of its processes outlives it."""
+    for token, count in Counter(line["token"] for line in evidence.commands).items():
+        if count > 1:
+            yield broken("command_begun_twice", f"the command {token} was begun {count} times")
+    for survivor in evidence.survivors:
+        yield broken(
+            "command_survived", f"process {survivor['pid']} of a command was alive after everything had stopped"
+        )
+
+
 def calls_once(evidence: Evidence) -> Iterator[Violation]:
     """A model is not asked again for what it has answered, nor for a turn that is over."""
     answers = _model_steps(evidence)
@@ -174,4 +185,4 @@ def finished_steps(evidence: Evidence) -> Iterator[Violation]:
             yield broken("step_unfinished", f"{step['turn_id']} answered, and its step {step['n']} never ended")
 
 
-CHECKS = (deeds_once, calls_once, goes_on, in_turn, own_deeds_once, finished_steps)
+CHECKS = (deeds_once, commands_once, calls_once, goes_on, in_turn, own_deeds_once, finished_steps)

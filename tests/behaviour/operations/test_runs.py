@@ -1,5 +1,6 @@
 """Run now, read what became of it, cancel it, and hear why."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,7 +20,7 @@ from homing.operations.shapes.job_asks import DisableJob, GetJob, JobRef, SkipJo
 from homing.operations.shapes.run_asks import ListRuns, RunRef
 from homing.operations.shapes.session_asks import ListMessages
 from homing.operations.why import why_job
-from homing.store import Tx, jobs, runs
+from homing.store import Tx, agents, jobs, maintenance, runs
 from homing.store import tables as t
 from homing.store.runs import NewRun
 from support.asking import RUN_TURN, add, agent, refused
@@ -193,6 +194,23 @@ def test_why_tells_what_a_queued_run_waits_for(world: World) -> None:
     run_now(world, job.id)
     assert "waits for its session, which is busy." in why(world, job.id).answer
     assert "waits for a free slot." in why(world, other.id).answer
+
+
+def test_a_run_that_only_some_workers_can_take_waits_for_a_worker(world: World) -> None:
+    def arm(tx: Tx) -> None:
+        main = agents.lock(tx, "main")
+        assert main is not None
+        agents.change(tx, replace(main, tools=None))
+        stop_scheduler(tx)
+        maintenance.beat(tx, "worker_a", name="a", schedules=True, next_wake_at=None, can=["workspace"])
+
+    world.write(arm)
+    job = add(world)
+    assert run_now(world, job.id).waiting_for == "slot"
+    world.write(lambda tx: maintenance.beat(tx, "worker_b", name="b", schedules=True, next_wake_at=None))
+    [run] = world.ask(list_runs, ListRuns(job_id=job.id)).items
+    assert run.waiting_for == "worker"
+    assert "waits for a worker that has the sandbox and the shared folder (HOMING_SHARE)" in why(world, job.id).answer
 
 
 def test_why_at_an_instant_finds_the_row_that_covers_it(world: World) -> None:
