@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import signal
 import time
@@ -91,6 +92,8 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
     await _part(stage)
     for pid in _survivors():
         stage.note("survivors.jsonl", pid=pid)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     return settled
 
 

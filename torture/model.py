@@ -51,7 +51,7 @@ def _calls(verb: str, mark: str) -> Sequence[Answer]:
         case "keep":
             return [_call("remember", text=f"{mark} {secrets.token_hex(4)}")]
         case "run":
-            return [_call("run_command", command=_command())]
+            return [_command()]
         case "file":
             path = f"{mark[1:]}.txt"
             return [_call("write_file", path=path, text=mark), _call("edit_file", path=path, old=mark, new=f"{mark}!")]
@@ -63,10 +63,13 @@ def _calls(verb: str, mark: str) -> Sequence[Answer]:
             return []
 
 
-def _command() -> str:
-    """Leave a line that no other command leaves, and a process that must not outlive the command."""
+def _command() -> Answer:
+    """Leave a line that no other command leaves, and processes that must not outlive the command or its time."""
     line = f'{{"token": "{secrets.token_hex(8)}"}}'
-    return f"echo '{line}' >> {COMMANDS}; (exec -a {SURVIVOR} sleep 3600) & sleep 0.{secrets.randbelow(8)}"
+    sleep = f"exec -a {SURVIVOR} sleep"
+    lasts = secrets.choice(("0", "1", "3600"))
+    command = f"echo '{line}' >> {COMMANDS}; ({sleep} 3600) & {sleep} {lasts}"
+    return _call("run_command", command=command, seconds=3)
 
 
 def _call(name: str, **arguments: Any) -> ToolCall:

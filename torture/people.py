@@ -22,6 +22,7 @@ VERBS = [
     "@plan",
     "@keep",
     "@run",
+    "@run",
     "@file",
     "@slow",
     "@slow",

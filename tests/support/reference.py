@@ -18,7 +18,8 @@ from homing.cli.tree import tree
 from homing.mcp.tool_list import FEW, SCHEDULE, offered
 from homing.settings import FILE, PREFIX, Settings
 from homing.tools import memory, quiet, schedule_task
-from homing.tools.tool import ToolSpec
+from homing.tools.tool import OutsideTool, ToolSpec
+from homing.tools.workspace import WorkspaceTools
 from homing.web.openapi import document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -414,11 +415,14 @@ def _accepted(one: "Field[Any]") -> str:
 
 def _tools() -> str:
     own = [schedule_task.offer(SCHEDULE), *memory.OFFERS.values(), quiet.OFFER]
+    # What they need to work is not asked for while they are only described.
+    needless: Any = None
+    outside = WorkspaceTools(bubblewrap=needless, share=needless, store=needless).offers()
     every: tuple[Tool, ...] = offered(every=True)
     few = ", ".join(f"`{name}`" for name in FEW)
     parts = [
         _TOOLS_INTRO,
-        *(block for spec in own for block in _tool(spec)),
+        *(block for spec in (*own, *outside) for block in _tool(spec)),
         "## Over MCP",
         _MCP_INTRO.format(few=few),
         _table(
@@ -433,10 +437,10 @@ def _tools() -> str:
     return _page("Tools", *parts)
 
 
-def _tool(spec: ToolSpec) -> Iterator[str]:
+def _tool(spec: ToolSpec | OutsideTool) -> Iterator[str]:
     yield f"## {spec.name}"
     yield spec.description
-    if spec.aliases:
+    if isinstance(spec, ToolSpec) and spec.aliases:
         yield "A model that calls it " + " or ".join(f"`{name}`" for name in spec.aliases) + " is understood."
     properties: Any = spec.parameters.get("properties", {})
     required: Any = spec.parameters.get("required", ())

@@ -26,6 +26,7 @@ from homing.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from homing.sandbox.errors import NoSandbox
 from homing.sandbox.hosts import read_hosts
 from homing.sandbox.running import Ran, open_program, run
+from homing.sandbox.share import make_share_id, open_share
 from homing.sandbox.trial import try_sandbox
 from homing.sandbox.workspaces import make_workspace
 
@@ -203,6 +204,21 @@ def main() -> None:
             await asyncio.sleep(60)
         return {}
 
+    async def shared(asked: Json) -> Json:
+        """Write a file, let a program work on it and look for its neighbour, and read it back."""
+        folder = scene.folder / "share"
+        share = open_share(folder, make_share_id(folder))
+        mine, other = share.workspace("main", "ana"), share.workspace("main", "ben")
+        mine.write_file("notes.txt", "written outside\n")
+        other.write_file("secret.txt", "of another user")
+        script = f"cat notes.txt; echo written inside >> notes.txt; ls -A; ls {other.folder} /workspaces; true"
+        ran = await run(changed, ["sh", "-c", script], workspace=mine.folder)
+        return shown(ran) | {
+            "read": mine.read_file("notes.txt").text,
+            "listed": [entry.name for entry in mine.list_files()],
+            "owners": len({path.stat().st_uid for path in (mine.folder, *mine.folder.iterdir())}),
+        }
+
     async def trial(asked: Json) -> Json:
         found = await try_sandbox(**({"searched": asked["searched"]} if "searched" in asked else {}))
         return {"version": list(found.version), "has_all_flags": found.has_all_flags}
@@ -210,7 +226,7 @@ def main() -> None:
     async def words(asked: Json) -> Json:
         return {"words": found.wrap(["true"], workspace=scene.workspace, reads=[scene.folder], filter_fd=3, info_fd=4)}
 
-    do = {f.__name__: f for f in (attempts, program, cancel, die, survivors, talk, stay, trial, words)}
+    do = {f.__name__: f for f in (attempts, program, cancel, die, survivors, talk, stay, shared, trial, words)}
     print(json.dumps({"workspace": str(scene.workspace)}), flush=True)
     for line in sys.stdin:
         print(json.dumps(asyncio.run(answer(json.loads(line)))), flush=True)

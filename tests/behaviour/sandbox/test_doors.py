@@ -45,6 +45,20 @@ def test_doctor_and_the_log_of_up_say_that_the_sandbox_works(env: dict[str, str]
     assert "sandbox_ready" in _event_of_up(env)
 
 
+def test_doctor_says_when_the_shared_folder_is_another_than_the_databases(env: dict[str, str], tmp_path: Path) -> None:
+    need_bubblewrap()
+    assert "sandbox_ready" in _event_of_up(env)
+    env["HOMING_SHARE"] = str(tmp_path / "elsewhere")
+    found = _doctor(env)
+
+    assert (found["state"], found["said"]) == ("note", "workspaces are off here")
+    assert "Mount or restore that folder and set HOMING_SHARE to it." in found["fix"]
+    assert not (tmp_path / "elsewhere").exists()
+    event = _event_of_up(env)
+    assert "sandbox_unavailable" in event
+    assert "Workspaces are off here" in event
+
+
 def test_doctor_and_the_log_of_up_say_that_it_is_switched_off(env: dict[str, str]) -> None:
     env["HOMING_SANDBOX"] = "off"
     found = _doctor(env)
