@@ -217,6 +217,13 @@ async def open_workspaces(homing: Homing) -> "WorkspaceTools":
     return WorkspaceTools(bubblewrap=bubblewrap, share=share, store=store)
 
 
+def make_web_tools(homing: Homing) -> "Sequence[OutsideTool]":
+    """Make the tools that read the web."""
+    from homing.tools import fetch_url  # noqa: PLC0415 - see above
+
+    return [fetch_url.offer(homing.clock)]
+
+
 class Hands:
     """What turns of one worker work with outside the database, opened once before the first of them."""
 
@@ -226,9 +233,10 @@ class Hands:
         self._homing = homing
         self.abilities = Abilities()
         self._workspaces: WorkspaceTools | None = None
+        self._web = make_web_tools(homing)
 
     def tools(self) -> "Sequence[OutsideTool]":
-        return self._workspaces.offers() if self._workspaces else ()
+        return [*self._web, *(self._workspaces.offers() if self._workspaces else ())]
 
     async def open(self) -> None:
         """Open what this machine has, and log what it lacks and why."""

@@ -36,12 +36,24 @@ class KeptStep:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What stood before a model when it made a call."""
+
+    outside: str | None = None
+    """Where content came from that neither the user nor Homing wrote, in words; None while there is none."""
+    texts: tuple[str, ...] = ()
+    """What people, jobs, pages and searches said. Not what the model itself wrote, nor what a tool may repeat of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolCall:
     """One call of a tool by the model."""
 
     key: str
     name: str
     args: Mapping[str, object]
+    shown: Callable[[], Shown] = Shown
+    """Works out what the model was shown when it made the call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +140,8 @@ class Ask:
     """Earlier turns, oldest first."""
     prompt: str
     """What this turn is about, as the model sees it (for a scheduled turn the rendered prompt)."""
+    words: str = ""
+    """What a person or a job says in the prompt."""
     tools: Sequence[Tool]
     kept: Sequence[KeptStep] = ()
     """What an earlier attempt at this turn finished already."""

@@ -1,7 +1,18 @@
-"""Where a message of a conversation came from, read from its row."""
+"""Where what a model sees came from: a message, read from its row, and the result of a tool, by its name."""
 
 from homing.agent.frames import clean_name
+from homing.model.agents import SCHEDULERS
 from homing.model.messages import Message, NewMessage
+
+FETCH = "fetch_url"
+SEARCH = "search_web"
+# Marks a memory that came from outside text, wherever a model sees it.
+UNCONFIRMED = "unconfirmed, from"
+
+WEB = (FETCH, SEARCH)
+
+# Tools whose results are our own words: what is framed in them still comes from elsewhere.
+OURS = frozenset({*SCHEDULERS, "remember", "recall", "forget", "nothing_to_report"})
 
 AnyMessage = Message | NewMessage
 

@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturnPart
 
 from homing.agent.journal import LiveStep, Tool, ToolCall
 from homing.agent.progress import Progress
+from homing.agent.provenance import shown_before
 from homing.agent.resume import returned
 from homing.agent.text import clean_value, cut
 from homing.model.errors import Broken, Lost, ModelFailed, NotReady, Refused, ToolFailed
@@ -42,7 +43,12 @@ async def run_calls(turn: Progress, calls: Sequence[ToolCallPart]) -> list[ToolR
 
 async def _run_call(turn: Progress, part: ToolCallPart) -> ToolReturnPart:
     args = _arguments(part)
-    call = ToolCall(key=part.tool_call_id, name=part.tool_name, args=args or {})
+    call = ToolCall(
+        key=part.tool_call_id,
+        name=part.tool_name,
+        args=args or {},
+        shown=lambda: shown_before(turn.ask, turn.messages),
+    )
     tool = turn.tools.get(call.name)
     if call.key in turn.half_done and not (tool and tool.repeatable):
         result = await _tell(turn, call, UNKNOWN_OUTCOME)

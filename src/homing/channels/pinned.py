@@ -5,6 +5,7 @@ of those. No proxy, no kept connection and no second lookup can lead it elsewher
 import socket
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,16 +19,27 @@ Judge = Callable[[str, int, Address], None]
 LookUp = Callable[..., list[Any]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """How names are looked up and addresses connected to: a seam for tests, in which there is no internet."""
+
+    connect: Callable[[], httpx2.AsyncBaseTransport]
+    look_up: LookUp | None = None
+
+
+def direct(tls: ssl.SSLContext) -> httpx2.AsyncBaseTransport:
+    """Connect without proxies. No connection is kept: two hosts at one address must never share one."""
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    return httpx2.AsyncHTTPTransport(verify=tls, trust_env=False, limits=limits)
+
+
 class PinnedTransport(httpx2.AsyncBaseTransport):
     """Connects to the address that was judged, in the name of the host; the certificate is checked for that name."""
 
-    def __init__(self, judge: Judge, *, tls: ssl.SSLContext, look_up: LookUp | None = None) -> None:
+    def __init__(self, judge: Judge, network: Network) -> None:
         self._judge = judge
-        self._look_up = look_up
-        # No connection is kept: two hosts at one address must never share one.
-        self._inner = httpx2.AsyncHTTPTransport(
-            verify=tls, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0)
-        )
+        self._look_up = network.look_up
+        self._inner = network.connect()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host, port = host_and_port(request.url)

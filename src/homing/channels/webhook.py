@@ -10,13 +10,14 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TypeAlias
 
 import httpx2
 from standardwebhooks import Webhook
 
 from homing.channels import Letter, Receipt
-from homing.channels.pinned import PinnedTransport
+from homing.channels.pinned import Network, PinnedTransport, direct
 from homing.model.addresses import Address, names_loopback, refused_because
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.clock import Clock
@@ -79,7 +80,7 @@ class WebhookChannel:
     async def _post(self, url: httpx2.URL, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
         if url.userinfo or url.scheme not in ("http", "https"):
             raise ChannelFailed("This webhook's URL cannot be used.", permanent=True)
-        transport = PinnedTransport(self._check_address, tls=self._tls)
+        transport = PinnedTransport(self._check_address, Network(connect=partial(direct, self._tls)))
         # The answer's body is left unread.
         async with (
             httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False) as client,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from homing.agent.frames import frame, one_line
+from homing.agent.frames import frame, one_line, split_frames
 from homing.agent.history import dump, entry, fit, load, summarise, with_opening, with_words
 from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.loop import think
@@ -63,6 +63,7 @@ class TurnThinker:
             instructions=_instructions(past, summary, tools, opened),
             history=history,
             prompt=opened.turn.prompt,
+            words=_words(opened),
             tools=tools,
             kept=journal.kept,
             thinking=opened.turn.thinking,
@@ -158,6 +159,13 @@ def _plain(opened: Opened) -> str:
     if opened.turn.source == "run" and opened.notes:
         return "\n\n".join(opened.notes)
     return opened.opening
+
+
+def _words(opened: Opened) -> str:
+    """Give what a person or a job says in the prompt; everything else in it is ours, or framed."""
+    if opened.turn.source == "person":
+        return split_frames(opened.turn.prompt)[1]
+    return opened.turn.policy.message or ""
 
 
 def _facts(opened: Opened, past: _Past) -> dict[str, object]:

@@ -8,12 +8,12 @@ import ssl
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import httpx2
 
 from homing import __version__
-from homing.channels.pinned import LookUp, PinnedTransport, UnknownHost, host_and_port
+from homing.channels.pinned import Network, PinnedTransport, UnknownHost, direct, host_and_port
 from homing.model.errors import Invalid, ToolFailed
 from homing.sandbox.hosts import Hosts
 
@@ -63,13 +63,12 @@ async def fetch(
     hosts: Hosts,
     may_go: MayGo,
     seconds: float = SECONDS,
-    look_up: LookUp | None = None,
-    tls: ssl.SSLContext | None = None,
+    network: Network | None = None,
 ) -> Page:
     """Get a page, or say in a sentence why there is none."""
     try:
         async with asyncio.timeout(seconds):
-            transport = PinnedTransport(hosts.check_address, tls=tls or await asyncio.to_thread(_tls), look_up=look_up)
+            transport = PinnedTransport(hosts.check_address, network or await asyncio.to_thread(_internet))
             async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=_TIMEOUT) as client:
                 return await _follow(client, url, may_go)
     except TimeoutError:
@@ -154,8 +153,9 @@ def _headers() -> dict[str, str]:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
+def _internet() -> Network:
+    # Reading all the certificates takes a moment.
+    return Network(connect=partial(direct, httpx2.create_ssl_context()))
 
 
 def _where(url: httpx2.URL) -> str:

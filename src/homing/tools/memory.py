@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from homing.agent.frames import FRAME_BEGINS, clean_name, frame, one_line
-from homing.agent.sources import outside_source
-from homing.model.agents import SCHEDULERS
+from homing.agent.sources import OURS, UNCONFIRMED, outside_source
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session
 from homing.operations.context import Context
@@ -17,9 +16,6 @@ from homing.tools.tool import ToolSpec
 
 _FOUND_AT_MOST = 10
 _LONGEST_QUERY = 256
-_UNCONFIRMED = "unconfirmed, from"
-# What our own tools frame is asked about above, or was a person's.
-_OWN = (*SCHEDULERS, "remember", "recall", "forget")
 
 
 def remember(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:
@@ -36,10 +32,10 @@ def _outside(ctx: Context) -> str | None:
         return turn.outside if turn else None
     if message := messages.last_from_outside(ctx.tx, turn.id):
         return outside_source(message)
-    if steps.was_told(ctx.tx, turn.id, name="recall", words=_UNCONFIRMED):
+    if steps.was_told(ctx.tx, turn.id, name="recall", words=UNCONFIRMED):
         return "unconfirmed memory"
     # What files, programs, pages and servers say reaches the model in frames.
-    tool = steps.last_telling(ctx.tx, turn.id, words=FRAME_BEGINS, but=_OWN)
+    tool = steps.last_telling(ctx.tx, turn.id, words=FRAME_BEGINS, but=OURS)
     return f"the tool {tool}" if tool else None
 
 
@@ -70,7 +66,7 @@ def _text(arguments: Mapping[str, object], name: str, example: str) -> str:
 
 
 def _line(memory: MemoryShape) -> str:
-    doubt = "" if memory.confirmed else f"; {_UNCONFIRMED} {clean_name(memory.source or '')}"
+    doubt = "" if memory.confirmed else f"; {UNCONFIRMED} {clean_name(memory.source or '')}"
     return f"{one_line(memory.text)} ({memory.id}{doubt})"
 
 

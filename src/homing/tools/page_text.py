@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 
 # What a model is shown of one page. Together with its other results that must fit the model, page after page.
-MAX_CHARACTERS = 60_000
+MAX_CHARACTERS = 40_000
 CONVERT_SECONDS = 10.0
 
 _CONVERTER = str(Path(__file__).with_name("html_converter.py"))

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from homing.agent.journal import Shown
 from homing.model.agents import Agent
 from homing.model.sessions import Session
 from homing.model.turns import Turn
@@ -31,6 +32,8 @@ class CallContext:
     session_key: str
     agent: Agent
     """As it was at the turn's opening, without what an edit has taken away since."""
+    shown: Callable[[], Shown] = Shown
+    """Works out what the model was shown when it made the call."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,8 @@ def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
         agent = await scene.store.read(lambda tx: _still_allowed(tx, scene.agent, tool.name))
-        return await tool.run(CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent), call.args)
+        ctx = CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent, shown=call.shown)
+        return await tool.run(ctx, call.args)
 
     return Tool(
         name=tool.name,

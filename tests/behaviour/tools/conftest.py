@@ -1,5 +1,7 @@
 """Conversations for the tests of tools."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from behaviour.tools.chats import Chat, MakeChat
@@ -9,6 +11,7 @@ from homing.model.agents import SCHEDULERS, Agent
 from homing.model.people import OWNER
 from homing.store import Tx, agents, sessions
 from homing.testing import ScriptedModel
+from homing.tools.tool import OutsideTool
 from support.worlds import World
 
 
@@ -53,20 +56,28 @@ def chat(open_chat: MakeChat) -> Chat:
 def open_talk(world: World) -> MakeTalk:
     """Open conversations with an agent that has the tools named, and with a scripted model where one is given."""
 
-    def make(*tools: str, key: str = "web:talk", model: ScriptedModel | None = None) -> Talk:
+    def make(
+        *tools: str,
+        key: str = "web:talk",
+        model: ScriptedModel | None = None,
+        hosts: tuple[str, ...] = (),
+        outside: Sequence[OutsideTool] = (),
+    ) -> Talk:
         agent = Agent(
             id=f"handy-{key}",
             name="Handy",
             model="scripted" if model else None,
             instructions="Be kind.",
             tools=dict.fromkeys(tools, "allow"),
+            hosts=hosts,
         )
 
         def furnish(tx: Tx) -> Talk:
             agents.add(tx, agent)
             session = sessions.add(tx, key=key, user_id=OWNER, agent_id=agent.id)
             assert session is not None
-            return Talk(world=world, session=session, models=Models(extra={"scripted": model} if model else {}))
+            models = Models(extra={"scripted": model} if model else {})
+            return Talk(world=world, session=session, models=models, outside=outside)
 
         return world.write(furnish)
 

@@ -1,6 +1,6 @@
 """A conversation through the real lane: a person's message in, the closing out; model, keeper and tools are real."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from homing.agent.models import Models
@@ -14,6 +14,7 @@ from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.store import Tx, inbounds, jobs, messages, sessions
 from homing.store.inbounds import NewInbound
+from homing.tools.tool import OutsideTool
 from homing.tools.toolbox import toolbox
 from support.worlds import World
 
@@ -25,6 +26,7 @@ class Talk:
     world: World
     session: Session
     models: Models = field(default_factory=Models)
+    outside: Sequence[OutsideTool] = ()
 
     def __post_init__(self) -> None:
         world = self.world
@@ -39,6 +41,7 @@ class Talk:
                 instance=world.instance,
                 store=world.store,
                 commit=keeper.commit,
+                outside=self.outside,
             ),
         )
         self.lanes = Lanes(store=world.store, instance=world.instance, think=thinker)

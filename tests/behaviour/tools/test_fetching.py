@@ -7,6 +7,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import httpx2
 import pytest
 
 from homing import __version__
+from homing.channels.pinned import Network, direct
 from homing.model.errors import Error, Forbidden, Invalid, ToolFailed
 from homing.sandbox.hosts import read_hosts
 from homing.tools import fetching
@@ -26,8 +28,10 @@ def anywhere(url: httpx2.URL) -> None:
     """Allow every URL; addresses are judged all the same."""
 
 
-async def get(url: str, *hosts: str, **options: Any) -> Page:
+async def get(url: str, *hosts: str, look_up: Any = None, tls: ssl.SSLContext | None = None, **options: Any) -> Page:
     options.setdefault("may_go", anywhere)
+    if look_up or tls:
+        options["network"] = Network(connect=partial(direct, tls or ssl.create_default_context()), look_up=look_up)
     return await fetch(read_url(url), hosts=read_hosts(hosts), **options)
 
 
