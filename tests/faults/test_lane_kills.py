@@ -1,7 +1,9 @@
 """A worker killed anywhere in a turn: another goes on after the last finished step, and nobody sees a seam."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from homing.store import Tx, agents
 from homing.testing import Reply, StubModelServer, tool_call
 from support.crews import CLAIM_SECONDS, Crew
 from support.deeds import arguments
@@ -63,6 +65,33 @@ def test_killed_in_a_model_call_only_that_call_is_made_again(crew: Crew, ledger:
     assert stub.requests[1].messages == stub.requests[2].messages
     assert crew.deeds() == ["deed it"]
     check_next_turn(crew, ledger, stub)
+
+
+def test_killed_in_a_turn_it_is_taken_up_with_the_agent_of_its_opening(
+    crew: Crew, ledger: Ledger, stub: StubModelServer
+) -> None:
+    stub.when("do it", Reply(text="nobody hears this", hold=True), times=1)
+    stub.when("do it", DONE)
+    begin(crew, ledger, stub)
+    spare = crew.spare()
+    crew.workers[0].kill()
+    died = datetime.now(UTC)
+
+    def edit(tx: Tx) -> None:
+        before = agents.lock(tx, "main")
+        assert before is not None
+        agents.change(tx, replace(before, instructions="You are somebody else.", tools={"recall": "allow"}))
+
+    ledger.write(edit)
+    crew.relieve(spare)
+    check_taken_up(crew, ledger, died)
+    first, second = stub.requests
+    assert first.messages == second.messages
+    assert "somebody else" not in second.messages[0].text
+    ledger.say("and now?")
+    crew.ring()
+    ledger.until_closed(2)
+    assert "You are somebody else." in stub.requests[2].messages[0].text
 
 
 def test_killed_in_a_repeatable_tool_the_tool_is_called_again_and_the_model_is_not(

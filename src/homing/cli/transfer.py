@@ -26,12 +26,23 @@ if TYPE_CHECKING:
 def import_file(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A jobs.json of nanobot, OpenClaw or EVA, or an export of Homing."),
+        typer.Argument(
+            metavar="FILE|FOLDER",
+            help="A jobs.json of nanobot, OpenClaw or EVA, an export of Homing; or a folder with SOUL.md, AGENTS.md …",
+        ),
     ],
     apply: Annotated[bool, typer.Option("--apply", help="Import; without this, only a preview.")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", help="Of a folder: the agent's id; else its name.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import the jobs of another program. Jobs bound to a chat stay paused until you enable them."""
+    """Import jobs of another program, paused if bound to a chat; or the persona in a folder, which becomes an agent."""
+    if file != "-" and Path(file).is_dir():
+        from homing.cli.persona import import_folder
+
+        import_folder(Path(file), agent, apply=apply, as_json=as_json)
+        return
+    if agent is not None:
+        raise refused("--agent names the agent that a folder becomes, and this is not a folder.")
     from homing.operations.import_formats import records_in
 
     source, records = records_in(_read(file))

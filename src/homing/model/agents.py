@@ -1,5 +1,7 @@
 """Agents: named configurations that admins edit. Which tools there are, and what an agent may do with each."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,6 +13,8 @@ MAIN = "main"
 SCHEDULERS = ("schedule_task", "cron", "schedule_message")
 """The names of the one tool that works with jobs; an agent is offered it under one of them and understood under all."""
 
+MAX_ID = 32
+MAX_INSTRUCTIONS = 32_768
 INSTRUCTIONS = (
     "You are a helpful assistant in a lasting conversation. You have a sense of time: you can come back to this"
     " conversation later by yourself. Answer briefly and plainly."
@@ -19,6 +23,12 @@ INSTRUCTIONS = (
 
 ToolPolicy = Literal["allow", "ask", "deny"]
 _STRICTER: tuple[ToolPolicy, ...] = ("deny", "ask", "allow")
+
+
+def id_from_name(name: str) -> str:
+    """Make an agent's id of a name: small letters, digits and -."""
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain)[:MAX_ID].strip("-") or "agent"
 
 
 @dataclass(frozen=True, kw_only=True)

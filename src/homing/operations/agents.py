@@ -1,12 +1,11 @@
 """Agents: list them, read one; admins make, change and remove them. An edit counts as rule 40 says."""
 
 import re
-import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from homing.model.agents import BUILT_IN, INSTRUCTIONS, MAIN, SCHEDULERS, Agent, ToolPolicy
+from homing.model.agents import BUILT_IN, INSTRUCTIONS, MAIN, MAX_ID, SCHEDULERS, Agent, ToolPolicy, id_from_name
 from homing.model.errors import Conflict, Invalid, NotFound, UnknownTool
 from homing.model.hours import read_hours
 from homing.operations.context import Context
@@ -23,14 +22,15 @@ from homing.operations.shapes.agent import (
 )
 from homing.operations.shapes.base import Listing, Nothing
 from homing.operations.shapes.people_asks import Gone
+from homing.operations.status import ALIVE
+from homing.operations.workers import WORKSPACE
 from homing.sandbox.hosts import read_hosts
-from homing.store import agents, people
+from homing.store import agents, maintenance, people
 
 CHANGED = "agents"
 """Rung when an agent changed. Agents are everybody's, so the ring does not say whose."""
 _MOST = 200
 _ID = re.compile(r"[a-z0-9-]{1,32}")
-_LONGEST_ID = 32
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _HEARTBEAT_LATER = (
     "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
@@ -39,7 +39,8 @@ _HEARTBEAT_LATER = (
 
 def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
     """List the agents; their instructions, hosts and secrets are shown to admins only."""
-    return Listing(items=[_show(ctx, agent) for agent in agents.listed(ctx.tx)])
+    lacking = _lacking(ctx)
+    return Listing(items=[_show(ctx, agent, lacking=lacking) for agent in agents.listed(ctx.tx)])
 
 
 def get_agent(ctx: Context, ask: AgentRef) -> AgentShape:
@@ -120,7 +121,7 @@ def _living(agent: Agent | None, agent_id: str) -> Agent:
 def _checked_id(agent_id: str) -> str:
     if not _ID.fullmatch(agent_id):
         raise Invalid(
-            f"An agent's id has 1 to {_LONGEST_ID} small letters, digits and -, such as research.",
+            f"An agent's id has 1 to {MAX_ID} small letters, digits and -, such as research.",
             field="id",
             code="out_of_range",
         )
@@ -129,10 +130,9 @@ def _checked_id(agent_id: str) -> str:
 
 def _new_id(ctx: Context, name: str) -> str:
     """Make an id of a name, with a number behind it if that one is or was another agent's."""
-    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    base = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_ID].strip("-") or "agent"
-    taken = agents.ids_like(ctx.tx, base[: _LONGEST_ID - 4])
-    numbered = (f"{base[: _LONGEST_ID - 4]}-{n}" for n in range(2, 2 + len(taken)))
+    base = id_from_name(name)
+    taken = agents.ids_like(ctx.tx, base[: MAX_ID - 4])
+    numbered = (f"{base[: MAX_ID - 4]}-{n}" for n in range(2, 2 + len(taken)))
     return next(one for one in (base, *numbered) if one not in taken)
 
 
@@ -222,13 +222,15 @@ def _heartbeat(before: Agent, given: HeartbeatAsk | None) -> dict[str, object]:
     return {name: value for name, value in {**before.heartbeat, **fields}.items() if value not in (None, "")}
 
 
-def _show(ctx: Context, agent: Agent, warnings: Collection[str] = ()) -> AgentShape:
+def _show(
+    ctx: Context, agent: Agent, warnings: Collection[str] = (), *, lacking: Mapping[str, str] | None = None
+) -> AgentShape:
     admin = ctx.caller.admin
     return AgentShape.of(
         agent,
         model_in_effect=agent.model or ctx.instance.model,
         instructions=agent.instructions if admin else None,
-        tools_in_effect=_in_effect(ctx, agent),
+        tools_in_effect=_in_effect(agent, _lacking(ctx) if lacking is None else lacking),
         hosts=list(agent.hosts) if admin else None,
         secrets=list(agent.secrets) if admin else None,
         guest_tools=list(agent.guest_tools),
@@ -238,20 +240,26 @@ def _show(ctx: Context, agent: Agent, warnings: Collection[str] = ()) -> AgentSh
     )
 
 
-def _in_effect(ctx: Context, agent: Agent) -> list[ToolInEffect]:
+def _in_effect(agent: Agent, lacking: Mapping[str, str]) -> list[ToolInEffect]:
     """Tell each built-in tool with its policy, and why an allowed one cannot be used here."""
     found: list[ToolInEffect] = []
     for name, tool in BUILT_IN.items():
         policy = agent.policy(name)
         if name in SCHEDULERS and name != (agent.scheduler or SCHEDULERS[0]):
             continue
-        why = _why_unavailable(ctx, workspace=tool.workspace) if policy != "deny" else None
+        why = lacking.get(name) if policy != "deny" else None
         state = "denied" if policy == "deny" else "unavailable" if why else "offered"
         found.append(ToolInEffect(name=name, policy=policy, default=tool.default, state=state, why=why))
     return found
 
 
-def _why_unavailable(ctx: Context, *, workspace: bool) -> str | None:
-    if workspace and not ctx.settings.sandbox:
-        return "It needs the sandbox, and HOMING_SANDBOX is off on this server."
-    return None
+def _lacking(ctx: Context) -> dict[str, str]:
+    """Say which tools no worker has now, and what to do about it."""
+    workers = maintenance.workers(ctx.tx, ALIVE)
+    if not ctx.settings.sandbox:
+        why = "It needs the sandbox, and HOMING_SANDBOX is off on this server."
+    elif workers and not any(WORKSPACE in worker.can for worker in workers):
+        why = "It needs the sandbox, which does not work on this server: `homing doctor` says why."
+    else:
+        return {}
+    return {name: why for name, tool in BUILT_IN.items() if tool.workspace}

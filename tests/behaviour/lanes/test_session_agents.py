@@ -20,6 +20,7 @@ from homing.operations.shapes.base import Answer
 from homing.operations.shapes.session_asks import SendMessage, SessionRef, UpdateSession
 from homing.store import Store, Tx, agents
 from homing.store import tables as t
+from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
 from support.ledger import CHAT
 from support.rooms import Room
@@ -219,3 +220,35 @@ async def test_nothing_is_lost_or_answered_twice_while_the_agent_changes_again_a
         said = [text for text in room.ledger.texts(key) if text.startswith("web:")]
         assert sorted(said) == sorted(f"{key} {n}" for n in range(count))
         assert shown(room, key)["lane_size"] == 0
+
+
+def offered(room: Room, call: int = -1) -> list[str]:
+    return sorted(tool.name for tool in room.model.infos[call].function_tools)
+
+
+def edit(room: Room, **fields: Any) -> None:
+    ask = UpdateAgent(agent_id="main", **fields)
+    room.ledger.write(lambda tx: update_agent(ctx(room, tx), ask))
+
+
+async def test_an_edit_in_mid_turn_takes_away_at_once_and_adds_from_the_next_turn_on(room: Room) -> None:
+    edit(room, tools={"remember": "allow", "recall": "allow"})
+    room.model.reply(tool_call("remember", {"text": "likes apples"}), hold=True)
+    room.model.reply("I could not.")
+    async with room.running():
+        room.ledger.say("remember that I like apples")
+        room.ring()
+        await room.called(1)
+        edit(room, tools={"recall": "allow", "forget": "allow"}, instructions="You are fruit.")
+        room.model.release()
+        await room.until_closed(1)
+        assert offered(room) == ["recall", "remember"], "this turn keeps the agent of its opening"
+        assert speaker(room) == "main"
+        told = [message.text for message in wire_messages(room.model.seen[-1])]
+        assert any("was switched off for this agent while this turn was running" in text for text in told)
+        room.ledger.say("and now?")
+        room.ring()
+        await room.until_closed(2)
+    assert offered(room) == ["forget", "recall"]
+    assert speaker(room) == "fruit"
+    assert room.ledger.count(t.memory) == 0

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from homing.model.agents import BUILT_IN, INSTRUCTIONS
 from homing.operations.runs import run_job
 from homing.operations.shapes.job_asks import JobRef
+from homing.store import maintenance
 from homing.store import tables as t
 from support.asking import add, session
 from support.site import Site, open_site, problem
@@ -236,13 +237,32 @@ async def test_a_model_that_cannot_call_tools_is_reported_when_it_is_chosen(worl
     assert "warnings" not in changed
 
 
+async def test_where_no_worker_has_a_sandbox_its_tools_say_so(site: Site) -> None:
+    def tool(agent: dict[str, Any]) -> dict[str, Any]:
+        return next(one for one in agent["tools_in_effect"] if one["name"] == "run_command")
+
+    made = await added(site)
+    assert tool(made)["state"] == "unavailable"
+    assert "`homing doctor` says why" in tool(made)["why"]
+    site.world.write(
+        lambda tx: maintenance.beat(tx, "worker_2", name="x", schedules=False, next_wake_at=None, can=["workspace"])
+    )
+    assert tool((await site.owner.get("/api/agents/research")).json())["state"] == "offered"
+
+
 async def test_tools_that_cannot_be_used_here_say_why(world: World) -> None:
     site = open_site(world.with_settings(sandbox=False))
     made = await added(site)
     effect = {tool["name"]: tool for tool in made["tools_in_effect"]}
     assert effect["run_command"]["state"] == "unavailable"
     assert "HOMING_SANDBOX" in effect["run_command"]["why"]
-    assert effect["recall"] == {"name": "recall", "policy": "allow", "state": "offered", "why": None}
+    assert effect["recall"] == {
+        "name": "recall",
+        "policy": "allow",
+        "default": "allow",
+        "state": "offered",
+        "why": None,
+    }
     assert effect.keys() == BUILT_IN.keys() - {"cron", "schedule_message"}
 
 

@@ -4,13 +4,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from homing.model.agents import ToolPolicy
+from homing.model.agents import MAX_INSTRUCTIONS, ToolPolicy
 from homing.model.bounds import MAX_MESSAGE, MAX_SHORT
 from homing.operations.shapes.base import NOT_BOOL, Answer, Ask, Count, Short
 from homing.operations.shapes.job_asks import Id
 from homing.operations.shapes.session_asks import Title
 
-MAX_INSTRUCTIONS = 32_768
 _Entry = Annotated[str, Field(min_length=1, max_length=MAX_SHORT)]
 _Minutes = Annotated[int, Field(ge=0, le=7 * 24 * 60), NOT_BOOL]
 
