@@ -22,6 +22,8 @@ from homing.model.hours import USUAL_HOURS, NamedHours, read_hours
 PREFIX = "HOMING_"
 FILE = "homing.toml"
 # Switches of our own test runs, no settings of the product.
+# Values that are named elsewhere: `read_secret`.
+SECRET = "HOMING_SECRET_"  # noqa: S105 - the beginning of a name
 FOR_TESTS = ("HOMING_CI", "HOMING_TEST_", "HOMING_DEBUG")
 
 _HTTP = ("http", "https")
@@ -238,6 +240,25 @@ def load(env: Mapping[str, str] | None = None) -> Settings:
     return Settings(home=home, **values)
 
 
+def read_secret(home: Path, name: str, env: Mapping[str, str] | None = None) -> str | None:
+    """Read a secret: from HOMING_SECRET_NAME, else from a file in `secrets` of home that nobody else can read."""
+    env = os.environ if env is None else env
+    if value := env.get(SECRET + name):
+        return value
+    try:
+        file = os.open(home / "secrets" / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(file, encoding="utf-8") as opened:
+        if os.fstat(file).st_mode & 0o077:
+            raise Invalid(
+                f"The file of the secret {name} can be read by others: chmod 600 it, then try again.",
+                field="secrets",
+                code="out_of_range",
+            )
+        return opened.read().rstrip("\n") or None
+
+
 def _variable(name: str) -> str:
     return PREFIX + name.upper()
 
@@ -260,7 +281,7 @@ def _home(env: Mapping[str, str], faults: list[FieldError]) -> Path:
 
 def _in_environment(env: Mapping[str, str]) -> dict[str, object]:
     """Take what is set; an empty variable counts as absent, since that is how scripts leave one out."""
-    ours = [name for name in env if name.startswith(PREFIX) and not name.startswith(FOR_TESTS)]
+    ours = [name for name in env if name.startswith(PREFIX) and not name.startswith((*FOR_TESTS, SECRET))]
     return {name.removeprefix(PREFIX).lower(): env[name] for name in ours if env[name] and name != "HOMING_HOME"}
 
 

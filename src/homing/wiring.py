@@ -11,7 +11,9 @@ import socket
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -22,11 +24,12 @@ from homing.model.agents import INSTRUCTIONS, MAIN, Agent
 from homing.model.clock import Clock, SystemClock
 from homing.model.errors import ChannelFailed, NotReady
 from homing.model.ids import new_id
+from homing.model.mcp_servers import McpServer, McpTool
 from homing.model.people import OWNER
 from homing.model.webhook_urls import loopback_allowed
 from homing.operations.context import Instance
 from homing.operations.instance_id import instance_id, points_here
-from homing.settings import Settings
+from homing.settings import Settings, read_secret
 from homing.store import Store, Tx, agents, maintenance, people, schema
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from homing.engine.scheduler import Scheduler
     from homing.engine.sweeper import Sweeper
     from homing.sandbox.bubblewrap import Bubblewrap
+    from homing.tools.mcp_servers.keeper import McpServers
     from homing.tools.tool import OutsideTool
     from homing.tools.workspace import WorkspaceTools
 
@@ -65,6 +69,7 @@ class Homing:
 def wire(settings: Settings, *, clock: Clock | None = None, models: Models | None = None) -> Homing:
     """Make the parts that every process needs; nothing runs yet."""
     clock = clock or SystemClock()
+    store = Store(settings.database_url, clock)
     choice = choose(settings.model, os.environ)
     models = models or Models()
     instance = Instance(
@@ -75,8 +80,8 @@ def wire(settings: Settings, *, clock: Clock | None = None, models: Models | Non
         settings=settings,
         why_unusable=lambda name: None if name in models.extra else why_unusable(name, os.environ, default=choice.name),
         calls_tools=models.calls_tools,
+        hands=ServerHands(settings, store),
     )
-    store = Store(settings.database_url, clock)
     return Homing(settings=settings, clock=clock, store=store, instance=instance, models=models)
 
 
@@ -141,7 +146,7 @@ def make_engine(
             instance=instance,
             store=store,
             commit=keeper.commit,
-            outside=hands.tools() if hands else (),
+            outside=hands.tools(agent) if hands else (),
         ),
     )
     scheduler = Scheduler(store, instance, clock) if homing.settings.scheduler_enabled else None
@@ -202,13 +207,12 @@ async def open_sandbox(settings: Settings) -> "Bubblewrap":
     return await try_sandbox()
 
 
-async def open_workspaces(homing: Homing) -> "WorkspaceTools":
+async def open_workspaces(settings: Settings, store: Store) -> "WorkspaceTools":
     """Give the workspaces of this database with a sandbox, or refuse with the sentence that helps."""
     from homing.sandbox.share import make_share_id, open_share  # noqa: PLC0415 - see above
     from homing.tools.workspace import WorkspaceTools  # noqa: PLC0415 - see above
 
-    bubblewrap = await open_sandbox(homing.settings)
-    store, folder = homing.store, homing.settings.share
+    bubblewrap, folder = await open_sandbox(settings), settings.share
     known = await store.read(maintenance.share_id)
     if known is None:
         made = await asyncio.to_thread(make_share_id, folder)
@@ -224,6 +228,51 @@ def make_web_tools(homing: Homing) -> "Sequence[OutsideTool]":
     return [fetch_url.offer(homing.clock)]
 
 
+class ServerHands:
+    """The MCP servers that this process can start and reach. Made when they are first used."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._workspaces: WorkspaceTools | None = None
+
+    @cached_property
+    def servers(self) -> "McpServers":
+        from homing.tools.mcp_servers.keeper import McpServers  # noqa: PLC0415 - see above
+
+        settings, database = self._settings, self._store.file
+        return McpServers(
+            find_place=self._find_place,
+            read_secret=partial(read_secret, settings.home),
+            private=[settings.home, settings.share, *([database] if database else [])],
+        )
+
+    def check_mcp_server(self, server: McpServer, agent: Agent) -> None:
+        self.servers.check_mcp_server(server, agent)
+
+    async def list_mcp_tools(self, server: McpServer, agent: Agent, user_id: str) -> tuple[McpTool, ...]:
+        return await self.servers.list_mcp_tools(server, agent, user_id)
+
+    def tools(self, agent: Agent) -> "Sequence[OutsideTool]":
+        """Give the tools of an agent's servers."""
+        if not agent.mcp_servers:
+            return ()
+        from homing.tools.mcp_servers.offers import mcp_tools  # noqa: PLC0415 - see above
+
+        return mcp_tools(agent, self.servers, self._store, unified=self._settings.unified_session)
+
+    async def close(self) -> None:
+        """Stop the servers that still run."""
+        if "servers" in vars(self):
+            await self.servers.close()
+
+    async def _find_place(self, owner: tuple[str, ...]) -> "tuple[Bubblewrap, Path]":
+        if self._workspaces is None:
+            self._workspaces = await open_workspaces(self._settings, self._store)
+        workspace = await asyncio.to_thread(self._workspaces.share.workspace, *owner)
+        return self._workspaces.bubblewrap, workspace.folder
+
+
 class Hands:
     """What turns of one worker work with outside the database, opened once before the first of them."""
 
@@ -235,15 +284,17 @@ class Hands:
         self._workspaces: WorkspaceTools | None = None
         self._web = make_web_tools(homing)
 
-    def tools(self) -> "Sequence[OutsideTool]":
-        return [*self._web, *(self._workspaces.offers() if self._workspaces else ())]
+    def tools(self, agent: Agent) -> "Sequence[OutsideTool]":
+        servers = self._homing.instance.hands
+        of_servers = servers.tools(agent) if isinstance(servers, ServerHands) else ()
+        return [*self._web, *(self._workspaces.offers() if self._workspaces else ()), *of_servers]
 
     async def open(self) -> None:
         """Open what this machine has, and log what it lacks and why."""
         from homing.sandbox.errors import NoSandbox  # noqa: PLC0415 - see above
 
         try:
-            self._workspaces = await open_workspaces(self._homing)
+            self._workspaces = await open_workspaces(self._homing.settings, self._homing.store)
         except NoSandbox as refused:
             log.info("sandbox_unavailable", reason=refused.detail, error=refused.error)
         else:
@@ -322,4 +373,6 @@ async def running(homing: Homing, engine: Engine) -> AsyncGenerator[None]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await engine.sweeper.leave()
+        if isinstance(homing.instance.hands, ServerHands):
+            await homing.instance.hands.close()
         await homing.models.close()

@@ -47,10 +47,10 @@ def call(name: str, given: dict[str, Any]) -> dict[str, Any]:
         return text("The disk is on fire.", isError=True)
     if name == "big":
         return text("x" * 5_000_000)
-    if name == "hang":
+    if name == "hang" or word == "hang":
         time.sleep(3600)
     if name == "die":
-        sys.stderr.write("Traceback: out of coffee\n")
+        sys.stderr.write("Died: out of coffee\n")
         sys.stderr.flush()
         os._exit(7)
     if name == "picture":

@@ -15,6 +15,7 @@ class HttpMcpServer:
 
     def __init__(self) -> None:
         self.mode = "fine"
+        self.description = "Echo."
         self.seen: list[dict[str, str]] = []
         self.paths: list[str] = []
         server = self
@@ -58,7 +59,7 @@ class HttpMcpServer:
             info = {"name": "http", "version": "1"}
             return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}}
         if asked["method"] == "tools/list":
-            return {"result": {"tools": [{"name": "echo", "description": "Echo.", "inputSchema": SCHEMA}]}}
+            return {"result": {"tools": [{"name": "echo", "description": self.description, "inputSchema": SCHEMA}]}}
         if asked["method"] == "tools/call":
             text = "x" * 20_000_000 if self.mode == "big" else f"echo: {asked['params']['arguments'].get('text')}"
             return {"result": {"content": [{"type": "text", "text": text}]}}

@@ -78,6 +78,7 @@ _EVENTS = {
     "request_broke": "A request got 500: a bug in Homing.",
     "request_gone": "The client disconnected before its request was answered.",
     "runner_waits": "The runner waits for the database.",
+    "mcp_server_failed": "An MCP server that a turn needed did not start; after three in a row its tools are left out.",
     "sandbox_ready": "The sandbox was tried at start and works.",
     "sandbox_unavailable": "The sandbox does not work here; nothing is executed.",
     "scheduler_waits": "The scheduler waits for the database.",

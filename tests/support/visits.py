@@ -40,6 +40,15 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     yield Visit(operation="add_agent", method="POST", path="/api/agents", body={"name": "Helper"}, status=201)
     yield Visit(operation="update_agent", method="PATCH", path="/api/agents/other", body={"name": "Another"})
     yield Visit(operation="remove_agent", method="DELETE", path="/api/agents/other")
+    servers, program = "/api/agents/main/mcp-servers", {"name": "clock", "command": "python3"}
+    yield Visit(operation="add_mcp_server", method="POST", path=servers, body={**program, "name": "other"}, status=201)
+    server = (await owner.post(servers, json=program)).json()
+    seen = {"tools_sha256": server["tools_sha256"]}
+    yield Visit(operation="list_mcp_servers", method="GET", path=servers)
+    yield Visit(operation="update_mcp_server", method="PATCH", path=f"{servers}/clock", body={"policy": "deny"})
+    yield Visit(operation="test_mcp_server", method="POST", path=f"{servers}/clock/test")
+    yield Visit(operation="accept_mcp_tools", method="POST", path=f"{servers}/clock/accept", body=seen)
+    yield Visit(operation="remove_mcp_server", method="DELETE", path=f"{servers}/clock")
     yield Visit(operation="create_token", method="POST", path="/api/tokens", body={"expires": "in 2 days"}, status=201)
     made = (await owner.post("/api/tokens", json={})).json()
     yield Visit(operation="list_tokens", method="GET", path="/api/tokens")

@@ -30,6 +30,7 @@ from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.store.lanes import Head
 from homing.testing import FakeClock, PostgresServer
+from support.hands import StillHands
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -139,6 +140,7 @@ def make_instance(settings: Settings | None = None) -> Instance:
         model="offline",
         model_offline=True,
         model_why="No key was found.",
+        hands=StillHands(),
         settings=settings or load({"TZ": "Europe/Berlin", "HOMING_HOME": "/nonexistent"}),
     )
 

@@ -83,6 +83,18 @@ GROUPS = {
         commands={"list": "turns:list_turns", "get": "turns:get"},
         hidden={"ls": "turns:list_turns", "show": "turns:get"},
     ),
+    "mcp-servers": Group(
+        help="Servers whose tools an agent may use.",
+        commands={
+            "list": "mcp_servers:list_servers",
+            "add": "mcp_servers:add",
+            "update": "mcp_servers:update",
+            "test": "mcp_servers:send_test",
+            "accept": "mcp_servers:accept",
+            "remove": "mcp_servers:remove",
+        },
+        hidden={"ls": "mcp_servers:list_servers", "rm": "mcp_servers:remove"},
+    ),
     "deliveries": Group(
         help="Messages on their way to other channels.",
         commands={"list": "resources:list_deliveries", "retry": "resources:retry_deliveries"},

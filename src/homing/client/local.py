@@ -31,7 +31,7 @@ class LocalClient(BaseClient):
     def _answer(self, operation: Operation, fields: Mapping[str, Any]) -> Any:
         bound = bind(operation)
         ask = read(bound.request, whole_list(bound, operation.given(fields)))
-        answer = self._loop.run(bound.perform(self._homing.store, "", self._context, ask))
+        answer = self._loop.run(bound.perform(self._homing.store, self._homing.instance, "", self._context, ask))
         return json.loads(answer.model_dump_json())
 
     def _context(self, tx: Tx) -> Context:

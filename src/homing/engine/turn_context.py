@@ -1,7 +1,7 @@
 """What a model gets to see for one turn: instructions, memories, earlier turns, tools; and what came of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -20,7 +20,7 @@ from homing.model.memories import Memory
 from homing.model.runs import SILENCE
 from homing.model.sessions import Session
 from homing.operations.context import Instance
-from homing.store import Store, Tx, agents, memories, messages, people, sessions
+from homing.store import Store, Tx, agents, mcp_servers, memories, messages, people, sessions
 from homing.store.messages import HistoryEntry
 
 Toolbox = Callable[[Opened, StepJournal, Agent], Sequence[Tool]]
@@ -79,6 +79,8 @@ class TurnThinker:
         agent = agents.get(tx, turn.agent_id)
         user = people.get_user(tx, turn.user_id)
         assert agent is not None
+        if agent.has_mcp_servers:
+            agent = replace(agent, mcp_servers=tuple(mcp_servers.listed(tx, agent.id)))
         context = turn.policy.context
         entries = (
             []

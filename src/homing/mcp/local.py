@@ -65,7 +65,7 @@ class LocalBackend:
     async def _operate(self, operation: Operation, given: dict[str, Any]) -> Answer:
         bound = bind(operation)
         ask = read(bound.request, given)
-        answer = await bound.perform(self.store, self.caller.user_id, self._context, ask)
+        answer = await bound.perform(self.store, self.instance, self.caller.user_id, self._context, ask)
         if self.closed is None or not isinstance(ask, SendMessage) or ask.wait is None:
             return answer
         assert isinstance(answer, SentShape)

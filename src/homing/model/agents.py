@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from homing.model.mcp_servers import McpServer
+
 MAIN = "main"
 """The agent that exists from the start and cannot be removed."""
 
@@ -84,6 +86,9 @@ class Agent:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     removed_at: datetime | None = None
+    has_mcp_servers: bool = False
+    mcp_servers: tuple[McpServer, ...] = ()
+    """Read for a turn only, and only where there are any."""
 
     def policy(self, tool: str) -> ToolPolicy:
         """Say what this agent may do with a tool."""

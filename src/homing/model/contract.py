@@ -143,6 +143,8 @@ def _op(
 _AGENT = "/api/agents/{agent_id}"
 _SESSION = "/api/sessions/{session_key}"
 _JOB = "/api/jobs/{job_id}"
+_SERVERS = "/api/agents/{agent_id}/mcp-servers"
+_SERVER = f"{_SERVERS}/{{name}}"
 _CLOSED = {200: "With `wait`: the turn that took the message has closed."}
 _DEDUPED = {200: "The session knows this dedupe_key."}
 
@@ -155,6 +157,51 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("agents", "agents.add_agent", "POST /api/agents", "agents add", status=201, who="admin", mcp=False),
     _op("agents", "agents.update_agent", f"PATCH {_AGENT}", "agents update ID", who="admin", mcp=False),
     _op("agents", "agents.remove_agent", f"DELETE {_AGENT}", "agents remove ID", who="admin", mcp=False),
+    _op("mcp servers", "mcp_servers.list_mcp_servers", f"GET {_SERVERS}", "mcp-servers list", who="admin", mcp=False),
+    _op(
+        "mcp servers",
+        "mcp_servers.add_mcp_server",
+        f"POST {_SERVERS}",
+        "mcp-servers add NAME",
+        kind="prepared",
+        status=201,
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "mcp servers",
+        "mcp_servers.update_mcp_server",
+        f"PATCH {_SERVER}",
+        "mcp-servers update NAME",
+        kind="prepared",
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "mcp servers",
+        "mcp_servers.remove_mcp_server",
+        f"DELETE {_SERVER}",
+        "mcp-servers remove NAME",
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "mcp servers",
+        "mcp_servers.test_mcp_server",
+        f"POST {_SERVER}/test",
+        "mcp-servers test NAME",
+        kind="work",
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "mcp servers",
+        "mcp_servers.accept_mcp_tools",
+        f"POST {_SERVER}/accept",
+        "mcp-servers accept NAME",
+        who="admin",
+        mcp=False,
+    ),
     _op("people", "people.list_users", "GET /api/users", "tokens list --all", who="admin", mcp=False),
     _op("people", "people.list_tokens", "GET /api/tokens", "tokens list", mcp=False),
     _op("people", "people.create_token", "POST /api/tokens", "tokens create", status=201, mcp=False, once="token"),

@@ -89,6 +89,15 @@ class McpServer:
         given = (*self.env.values(), *self.headers.values())
         return tuple(dict.fromkeys(value.name for value in given if isinstance(value, Secret)))
 
+    def is_same(self, other: "McpServer") -> bool:
+        """Say whether another reading of it shows the same definition; one removed and added again is another."""
+        return (self.agent_id, self.name, self.created_at, self.revision) == (
+            other.agent_id,
+            other.name,
+            other.created_at,
+            other.revision,
+        )
+
     @property
     def tools_sha256(self) -> str:
         """A digest of what the server offers, accepted or not: who accepts names what they saw."""

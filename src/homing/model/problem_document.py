@@ -19,6 +19,7 @@ _TITLES = {
     "wrong_state": "Not possible in this state",
     "nothing_to_undo": "There is nothing to undo",
     "quota_reached": "The limit is reached",
+    "no_sandbox": "Programs cannot run here",
     "too_large": "Too large",
     "invalid": "The request cannot be taken",
     "unknown_model": "There is no such model here",

@@ -14,6 +14,7 @@ from homing.operations.models import check_model
 from homing.operations.shapes.agent import (
     AddAgent,
     AgentRef,
+    AgentServer,
     AgentShape,
     HeartbeatAsk,
     HeartbeatShape,
@@ -25,7 +26,7 @@ from homing.operations.shapes.people_asks import Gone
 from homing.operations.status import ALIVE
 from homing.operations.workers import WORKSPACE
 from homing.sandbox.hosts import read_hosts
-from homing.store import agents, maintenance, people
+from homing.store import agents, maintenance, mcp_servers, people
 
 CHANGED = "agents"
 """Rung when an agent changed. Agents are everybody's, so the ring does not say whose."""
@@ -235,9 +236,14 @@ def _show(
         secrets=list(agent.secrets) if admin else None,
         guest_tools=list(agent.guest_tools),
         heartbeat=HeartbeatShape.model_validate(agent.heartbeat) if admin else None,
-        mcp_servers=[],
+        mcp_servers=_servers(ctx, agent),
         warnings=list(warnings) or None,
     )
+
+
+def _servers(ctx: Context, agent: Agent) -> list[AgentServer]:
+    found = mcp_servers.listed(ctx.tx, agent.id) if agent.has_mcp_servers else []
+    return [AgentServer.of(server, tools=len(server.tools)) for server in found]
 
 
 def _in_effect(agent: Agent, lacking: Mapping[str, str]) -> list[ToolInEffect]:

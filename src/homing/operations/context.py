@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from homing.model.errors import Forbidden, NotFound
 from homing.model.people import Caller
 from homing.model.sessions import UNIFIED, Session
 from homing.settings import Settings
 from homing.store import LookAgain, Tx, people, sessions
+
+if TYPE_CHECKING:
+    from homing.operations.hands import Hands
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,8 @@ class Instance:
     """Says why a model of that name cannot be asked from here; None when it can."""
     calls_tools: Callable[[str], bool] = lambda name: True
     """Says whether a model of that name can call tools, as far as anyone knows."""
+    hands: "Hands | None" = None
+    """What this process can do outside the database."""
 
 
 @dataclass(frozen=True, kw_only=True)

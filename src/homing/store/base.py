@@ -147,6 +147,11 @@ class Store:
         """Run one read-only look at a single state of the database."""
         return await self._in_thread(self._readers, self._read, work)
 
+    @property
+    def file(self) -> Path | None:
+        """The file of an SQLite database."""
+        return None if self.postgres or not self.url.database else Path(self.url.database)
+
     def check_file(self) -> None:
         """Refuse to go on when the file that we have open is not the one at its path any more.
 

@@ -37,7 +37,11 @@ inbound_columns = [t.inbound.c[name] for name in _names(Inbound)]
 step_columns = [t.step.c[name] for name in _names(Step)]
 session_columns = [t.session.c[name] for name in _names(Session)]
 user_columns = [t.user.c[name] for name in _names(User)]
-agent_columns = [t.agent.c[name] for name in _names(Agent)]
+agent_columns = [
+    *[t.agent.c[name] for name in _names(Agent, "has_mcp_servers", "mcp_servers")],
+    # So that a turn asks for servers only where there are any.
+    sa.exists().where(t.mcp_server.c.agent_id == t.agent.c.id).label("has_mcp_servers"),
+]
 _SCHEDULE = ["schedule_kind", "at", "every_ms", "anchor", "cron", "interval", "tz"]
 _TIMING_PLAIN = _names(Timing, "schedule")
 _PAYLOAD_PLAIN = _names(Payload, "kind")

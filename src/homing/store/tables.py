@@ -156,6 +156,34 @@ agent_version = sa.Table(
     _instant("created_at", nullable=False),
 )
 
+# A server of an agent's tools. Values of secrets are not in it, only their names.
+mcp_server = sa.Table(
+    "mcp_server",
+    metadata,
+    sa.Column("agent_id", sa.Text, sa.ForeignKey("agent.id"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    _text("transport"),
+    _text("command", nullable=True),
+    sa.Column("args", Json, nullable=False),
+    _text("url", nullable=True),
+    sa.Column("env", Json, nullable=False),
+    sa.Column("headers", Json, nullable=False),
+    sa.Column("hosts", Json, nullable=False),
+    _text("policy"),
+    # As the server described them last, each with the hash that a person accepted.
+    sa.Column("tools", Json, nullable=False),
+    _text("state"),
+    _text("error", nullable=True),
+    _count("failed_starts"),
+    # Of what people wrote; what workers found out does not count.
+    _count("revision", default=1),
+    _instant("created_at", nullable=False),
+    _instant("updated_at", nullable=False),
+    _among("transport", "transport", "stdio", "http"),
+    _among("policy", "policy", "allow", "ask", "deny"),
+    _among("state", "state", "pending", "ready", "failing", "changed", "off"),
+)
+
 session = sa.Table(
     "session",
     metadata,

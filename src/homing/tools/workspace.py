@@ -96,11 +96,11 @@ class WorkspaceTools:
         )
 
     async def _workspace(self, context: CallContext) -> Workspace:
-        owner = await self.store.read(lambda tx: _owner(tx, context))
+        owner = await self.store.read(lambda tx: workspace_owner(tx, context))
         return await asyncio.to_thread(self.share.workspace, *owner)
 
 
-def _owner(tx: Tx, context: CallContext) -> tuple[str, ...]:
+def workspace_owner(tx: Tx, context: CallContext) -> tuple[str, ...]:
     """Rule 60: a workspace is an agent's for a user; a conversation in which several people write has its own."""
     session = sessions.get(tx, context.turn.session_id)
     if session.parent_id is not None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.people import Caller
 from homing.operations.binding import BoundOperation
 from homing.operations.context import Context
-from homing.operations.shapes.base import Answer, Ask, read
+from homing.operations.shapes.base import Answer, read
 from homing.store import Tx, maintenance
 from homing.store.maintenance import KeptAnswer
 from homing.web.bodies import read_body, read_object
@@ -77,11 +77,15 @@ async def make(
     def ctx(tx: Tx) -> Context:
         return Context(tx=tx, caller=caller, instance=state.instance)
 
-    if key is not None:
-        # What is kept of an answer is written, also of one that only reads.
-        path, kept = request.url.path, {name: value for name, value in given.items() if name not in row.query}
-        return await state.store.write(lambda tx: _once(operation, ctx(tx), ask, path=path, key=key, given=kept))
-    return _answered(operation, await operation.perform(state.store, caller.user_id, ctx, ask))
+    if key is None:
+        return _answered(operation, await operation.perform(state.store, state.instance, caller.user_id, ctx, ask))
+    kept = {name: value for name, value in given.items() if name not in row.query}
+    once = _Once(operation=operation, user_id=caller.user_id, path=request.url.path, key=key, given=kept)
+    if row.kind in ("prepared", "work") and (again := await state.store.read(once.answered_before)) is not None:
+        return again
+    done = await operation.work_outside(state.store, state.instance, ctx, ask)
+    # What is kept of an answer is written, also of one that only reads.
+    return await state.store.write(lambda tx: once.answer(tx, lambda: operation.run(ctx(tx), ask, done)))
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -93,18 +97,35 @@ def idempotency_key(request: Request) -> str | None:
     return key
 
 
-def _once(operation: BoundOperation, ctx: Context, ask: Ask, *, path: str, key: str, given: Mapping[str, Any]) -> Made:
-    user_id = ctx.caller.user_id
-    asked = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
-    kept = maintenance.kept_answer(ctx.tx, user_id=user_id, path=path, key=key)
-    if kept is not None:
-        return _again(operation.row, kept, asked)
-    made = _answered(operation, operation.answered(operation.run(ctx, ask)))
-    once = operation.row.once
-    text = made.text if once is None else _without(made.text, once)
-    answer = KeptAnswer(body_sha256=asked, status=made.status, answer=text)
-    maintenance.keep_answer(ctx.tx, user_id=user_id, path=path, key=key, kept=answer)
-    return made
+@dataclass(frozen=True, kw_only=True)
+class _Once:
+    """A request that is done once under its key."""
+
+    operation: BoundOperation
+    user_id: str
+    path: str
+    key: str
+    given: Mapping[str, Any]
+
+    def answered_before(self, tx: Tx) -> Made | None:
+        """Give the first answer, if there was one."""
+        kept = maintenance.kept_answer(tx, user_id=self.user_id, path=self.path, key=self.key)
+        return None if kept is None else _again(self.operation.row, kept, self._asked)
+
+    def answer(self, tx: Tx, run: Callable[[], Any]) -> Made:
+        """Give the first answer again, or run the operation and keep what it answers."""
+        if (again := self.answered_before(tx)) is not None:
+            return again
+        made = _answered(self.operation, self.operation.answered(run()))
+        once = self.operation.row.once
+        text = made.text if once is None else _without(made.text, once)
+        answer = KeptAnswer(body_sha256=self._asked, status=made.status, answer=text)
+        maintenance.keep_answer(tx, user_id=self.user_id, path=self.path, key=self.key, kept=answer)
+        return made
+
+    @property
+    def _asked(self) -> str:
+        return hashlib.sha256(json.dumps(self.given, sort_keys=True).encode()).hexdigest()
 
 
 def _again(row: Operation, kept: KeptAnswer, asked: str) -> Made:

@@ -26,6 +26,7 @@ CODES: Mapping[int, tuple[str, ...]] = {
         "wrong_state",
         "nothing_to_undo",
         "quota_reached",
+        "no_sandbox",
     ),
     413: ("too_large",),
     422: ("invalid", "key_reused", "unknown_model", "unknown_tool"),

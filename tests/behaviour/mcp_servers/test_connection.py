@@ -116,7 +116,7 @@ async def test_a_server_that_dies_in_a_call_is_reported_with_its_last_words(work
             await connection.call("die", {})
         assert not connection.alive
 
-    assert failed.value.said == "Traceback: out of coffee"
+    assert failed.value.said == "Died: out of coffee"
 
 
 async def test_a_call_that_hangs_ends_at_its_time(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from support.worlds import STRANGER, World
 OPERATIONS = [bind(row) for row in ROWS]
 NAMES = """
 get_status get_me update_me list_agents get_agent add_agent update_agent remove_agent
+list_mcp_servers add_mcp_server update_mcp_server remove_mcp_server test_mcp_server accept_mcp_tools
 list_users list_tokens create_token revoke_token sign_in sign_out add_session
 list_sessions get_session update_session delete_session send_message list_messages cancel_turn list_turns get_turn
 test_address list_hooks add_hook remove_hook call_hook

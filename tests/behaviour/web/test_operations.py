@@ -101,7 +101,10 @@ OWN = {
     "preview_schedule", "list_memories", "add_memory",
 }  # fmt: skip
 """What anybody may ask, because it tells of their own things only."""
-ADMINS = {"list_users", "add_grant", "add_agent", "update_agent", "remove_agent"}
+ADMINS = {
+    "list_users", "add_grant", "add_agent", "update_agent", "remove_agent", "list_mcp_servers", "add_mcp_server",
+    "update_mcp_server", "remove_mcp_server", "test_mcp_server", "accept_mcp_tools",
+}  # fmt: skip
 """What takes an admin; of a grant, a mail address does."""
 
 

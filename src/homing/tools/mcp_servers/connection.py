@@ -38,7 +38,8 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self.mode: Mode = mode
         self.tools: tuple[McpTool, ...] = ()
-        self.calls = 0
+        self.users = 0
+        """How many calls are on their way to it or in it."""
 
     @property
     def alive(self) -> bool:
@@ -78,7 +79,6 @@ class Connection:
         """Call a tool; whatever goes wrong is a `ServerFailed`."""
         assert self._client
         assert self._task
-        self.calls += 1
         work = asyncio.create_task(self._client.call_tool(tool, dict(args)))
         try:
             done, _ = await asyncio.wait([work, self._task], timeout=CALL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -98,7 +98,6 @@ class Connection:
         except (ValidationError, ValueError, RuntimeError) as error:
             raise self._failed("The server's answer is not what it promised.", said=str(error)[:2000]) from None
         finally:
-            self.calls -= 1
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 

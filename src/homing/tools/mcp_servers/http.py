@@ -3,17 +3,16 @@
 Plain http, this machine and private networks only where the agent's `hosts` have an exact entry.
 """
 
-import asyncio
-import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from homing.model.addresses import Address, addresses_in, read_address
-from homing.model.errors import Invalid, Refused
+from homing.channels.pinned import PinnedTransport
+from homing.model.errors import Refused
 from homing.sandbox.hosts import Hosts
+from homing.tools.mcp_servers.checks import check_url
 from homing.tools.mcp_servers.line import MAX_MESSAGE, TOO_LONG, Line, LineState
 
 _READ_SECONDS = 120.0
@@ -22,20 +21,6 @@ _SIGN_IN = (
     "The server answered {status}: it wants to know who asks. Signing in by OAuth is not supported; if it takes a"
     ' token, give it as a header: {{"Authorization": {{"secret": "NAME"}}}}.'
 )
-
-
-def check_url(url: str, hosts: Hosts) -> None:
-    """Refuse an address that can never be used."""
-    try:
-        read = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        raise _invalid("This URL cannot be read.") from None
-    if read.scheme not in ("http", "https") or not read.host or read.userinfo or read.fragment:
-        raise _invalid("Write the server's URL as https://HOST/PATH, without a name or password in it.")
-    if read.scheme == "http" and not hosts.has_exact(read.host, _port(read)):
-        raise _invalid(
-            f"An MCP server is reached by https. For plain http, put {read.host}:{_port(read)} into the agent's hosts."
-        )
 
 
 @asynccontextmanager
@@ -61,35 +46,21 @@ class _Judged(httpx2.AsyncBaseTransport):
     """Connects to judged addresses only. What it refuses is an answer of status 502, with its sentence in the state."""
 
     def __init__(self, hosts: Hosts, state: LineState) -> None:
-        self._hosts = hosts
         self._state = state
-        self._inner = httpx2.AsyncHTTPTransport(verify=httpx2.create_ssl_context(trust_env=False))
+        self._inner = PinnedTransport(hosts.check_address, tls=httpx2.create_ssl_context(trust_env=False))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        host = request.url.raw_host.decode("ascii")
         try:
-            check_url(str(request.url), self._hosts)
-            response = await self._connect(request, host)
+            response = await self._inner.handle_async_request(request)
         except Refused as refused:
             return self._refuse(refused.detail)
-        except (httpx2.TransportError, OSError, UnicodeError) as error:
-            return self._refuse(f"{host} cannot be reached: {(str(error) or type(error).__name__)[:200]}.")
+        except (httpx2.TransportError, OSError) as error:
+            why = (str(error) or type(error).__name__)[:200].rstrip(".")
+            return self._refuse(f"{request.url.host} cannot be reached: {why}.")
         return await self._checked(response)
-
-    async def _connect(self, request: httpx2.Request, host: str) -> httpx2.Response:
-        addresses = await _find(host, _port(request.url))
-        for address in addresses:
-            self._hosts.check_address(host, _port(request.url), address)
-        failure: Exception = OSError("no address was found")
-        for address in addresses:
-            try:
-                return await self._inner.handle_async_request(_to(request, host, address))
-            except httpx2.ConnectError as error:
-                failure = error
-        raise failure
 
     async def _checked(self, response: httpx2.Response) -> httpx2.Response:
         status = response.status_code
@@ -133,28 +104,3 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-async def _find(host: str, port: int) -> list[Address]:
-    if (address := read_address(host)) is not None:
-        return [address]
-    return addresses_in(await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM))
-
-
-def _to(request: httpx2.Request, host: str, address: Address) -> httpx2.Request:
-    """Send the same to a judged address, in the name of the host."""
-    return httpx2.Request(
-        request.method,
-        request.url.copy_with(host=str(address)),
-        headers=request.headers,  # with the Host that the URL named
-        stream=request.stream,
-        extensions={**request.extensions, "sni_hostname": host},
-    )
-
-
-def _port(url: httpx2.URL) -> int:
-    return url.port or (443 if url.scheme == "https" else 80)
-
-
-def _invalid(detail: str) -> Invalid:
-    return Invalid(detail, field="url", code="out_of_range")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from mcp.client._transport import TransportStreams
+from typing import TYPE_CHECKING
 
 from homing.model.errors import ToolFailed
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 MAX_MESSAGE = 8 << 20
 TOO_LONG = f"It sent a message of more than {MAX_MESSAGE >> 20} MB, so the connection was closed."
@@ -41,5 +43,5 @@ class LineState:
 class Line:
     """An open line."""
 
-    streams: TransportStreams
+    streams: "TransportStreams"
     state: LineState

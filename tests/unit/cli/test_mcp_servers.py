@@ -1,0 +1,73 @@
+"""`homing mcp-servers`: everything about an agent's servers at the command line, with a server and without one."""
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import Homing
+from support.http_mcp_server import http_mcp_server
+from support.mcp_scripts import SCRIPT
+from support.sandboxes import need_bubblewrap
+
+WORDS = ["python3", "-c", SCRIPT]
+
+
+@pytest.fixture(autouse=True)
+def open_home(home: Path) -> None:
+    need_bubblewrap()
+    # As root a program inside has another uid, and must be able to pass.
+    home.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_server_is_added_tested_changed_accepted_and_removed(
+    homing: Homing, running: bool, request: pytest.FixtureRequest
+) -> None:
+    if running:
+        request.getfixturevalue("server")
+    added = homing("mcp-servers", "add", "bad", "--env", "WORD=x", "--", *WORDS, "fine")
+    assert (added.code, added.out.splitlines()[:3]) == (0, ["Added bad.", "State: ready", "  - echo"])
+    assert homing("mcp-servers", "test", "bad").out.startswith("bad was tried.\nState: ready\n")
+    changed = homing("mcp-servers", "update", "bad", "--", *WORDS, "changed")
+    assert "State: changed\n  + echo\n" in changed.out
+    assert "homing mcp-servers accept bad" in changed.out
+    accepted = homing("mcp-servers", "accept", "bad")
+    assert accepted.out.startswith("Accepted of bad: echo, new.\nState: ready\n")
+    [listed] = homing("mcp-servers", "list", "--json").objects
+    assert (listed["state"], listed["env"], listed["revision"]) == ("ready", {"WORD": "x"}, 2)
+    assert homing("agents", "get", "main", "--json").object["mcp_servers"] == [
+        {"name": "bad", "state": "ready", "tools": 12}
+    ]
+    off = homing("mcp-servers", "update", "bad", "--off", "--tool", "write=deny", "--json").object
+    assert off["state"] == "off"
+    assert homing("mcp-servers", "remove", "bad").out.strip() == "Removed bad from main."
+    assert "No MCP servers" in homing("mcp-servers", "list").out
+
+
+def test_a_server_that_does_not_start_says_why_and_a_test_of_it_exits_with_1(homing: Homing) -> None:
+    added = homing("mcp-servers", "add", "bad", "--", *WORDS, "exit")
+    assert added.code == 0
+    assert "State: failing" in added.out
+    assert "KeyError: 'API_KEY'" in added.out
+    assert homing("mcp-servers", "test", "bad").code == 1
+    assert "failing" in homing("mcp-servers", "list").out
+
+
+def test_a_server_over_http_gets_a_secret_by_name(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOMING_SECRET_KEY_OF_IT", "Bearer s3cr3t")
+    with http_mcp_server() as server:
+        homing("agents", "update", "main", "--host", f"127.0.0.1:{server.port}", "--secret", "KEY_OF_IT")
+        added = homing("mcp-servers", "add", "web", "--url", server.url, "--header", "Authorization=secret:KEY_OF_IT")
+        assert "State: ready" in added.out
+        assert "To offer them without a question: --policy allow" in added.out
+        assert {seen["authorization"] for seen in server.seen} == {"Bearer s3cr3t"}
+        [listed] = homing("mcp-servers", "list", "--json").objects
+        assert listed["headers"] == {"Authorization": {"secret": "KEY_OF_IT"}}
+
+
+def test_what_cannot_work_is_refused_with_exit_2(homing: Homing) -> None:
+    for words in (["uvx", "mcp-server-time"], ["no-such-program"], []):
+        refused = homing("mcp-servers", "add", "bad", "--", *words)
+        assert refused.code == 2, refused
+    assert homing("mcp-servers", "update", "bad").code == 2
+    assert homing("mcp-servers", "add", "bad", "--env", "WORD", "--", *WORDS).code == 2
