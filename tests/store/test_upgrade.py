@@ -62,6 +62,8 @@ def test_a_kept_home_upgrades_without_losing_a_row_or_a_value(empty: str, versio
     for name, rows in before.items():
         columns = rows[0].keys() if rows else ()
         assert sorted(({c: row[c] for c in columns} for row in after[name]), key=str) == sorted(rows, key=str), name
+    # What it cost then cannot be known any more.
+    assert {row["cost_nano_usd"] for name in ("step", "turn", "run") for row in after[name]} == {None}
     store.engine.dispose()
 
 

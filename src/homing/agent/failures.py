@@ -25,7 +25,8 @@ _LEAST_SECRET = 8
 # Keys by their usual beginnings, and whatever is called a key and looks like one. Some providers repeat a part of it.
 _KEYS = re.compile(
     r"\b(?P<start>(?:sk|pk|rk|gsk|xai|hf|ghp|glpat)[-_]|AIza|Bearer\s+)[\w.*…-]{4,}"
-    r"|(?i:(?P<name>\b(?:key|token|secret)\b[^\n:=]{0,20}[:=]\s*['\"]?))(?=[^\s'\",}]*\d)[^\s'\",}]{6,}"
+    r"|(?i:(?P<name>(?<![a-z])(?:key|token|secret)(?![a-z])[^\n:=]{0,20}[:=]\s*['\"]?))"
+    r"(?=[^\s'\",}]*\d)(?=[^\s'\",}]*[A-Za-z*])[^\s'\",}]{6,}"
 )
 
 
@@ -52,7 +53,7 @@ def _sentence(error: Exception) -> str:
     while isinstance(body, Mapping):
         held = cast(Mapping[str, Any], body)
         body = held.get("error") or held.get("message") or held.get("detail") or str(held)
-    return f"HTTP {error.status_code}: {body or 'no explanation'}"
+    return f"{body or 'No explanation'} ({error.status_code} from {error.model_name})"
 
 
 def _is_transient(error: Exception) -> bool:

@@ -118,7 +118,7 @@ async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> TurnResult:
     except Failed as error:
         return turn_result.failed(error, _story(error))
     except Exception as error:  # noqa: BLE001 - the rim of a turn: the lane goes on, the record has the story
-        return turn_result.broken(f"{type(error).__name__}: {error}\n\n{_story(error)}")
+        return turn_result.broken(mask_keys(f"{type(error).__name__}: {error}\n\n") + _story(error))
 
 
 def _story(error: Exception) -> str:

@@ -39,7 +39,7 @@ async def test_a_wrong_key_gives_one_short_line_and_the_full_error_in_the_record
     turn = wired.ledger.turn()
     assert (turn.outcome, turn.reason) == ("failed", "model")
     assert wired.ledger.texts() == ["hello", REFUSED]
-    assert (turn.error or "").startswith(f"HTTP 401: {MASKED}")
+    assert (turn.error or "").startswith(f"{MASKED} (401 from stub)")
     assert "sk-secret" not in (turn.error or "")
     assert len(stub.requests) == 1
     wired.ledger.check_whole()

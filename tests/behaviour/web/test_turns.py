@@ -228,9 +228,17 @@ async def test_a_repeated_model_call_is_on_record_with_the_providers_words_and_t
     stub.fail(kind, retry_after_seconds=0, message=ECHOED)
     stub.otherwise("Hello.")
     run_id = wired.ledger.run("look at the weather")
+    ear = wired.store.bell.listen(f"session:{wired.ledger.session().id}")
     await wired.work()
     turn, run = await last(site), await read(site, f"/api/runs/{run_id}")
     [retry] = turn["retries"]
+    told = [words["data"] for words in ear.received if words["event"] == "retry"]
+    assert told == [
+        {
+            "session_key": CHAT, "turn_id": turn["id"], "n": 1, "name": wired.instance.model,
+            "wait_seconds": retry["wait_seconds"],
+        }
+    ]  # fmt: skip
     assert run["retries"] == turn["retries"]
     assert retry["model"] == wired.instance.model
     assert retry["at"]
@@ -238,7 +246,8 @@ async def test_a_repeated_model_call_is_on_record_with_the_providers_words_and_t
         assert (retry["wait_seconds"], bool(retry["error"])) == (2, True)
     else:
         assert retry["wait_seconds"] == 0
-        assert retry["error"] == f"HTTP {kind}: Rate limit reached for sk-*** Slow down."
+        model = wired.instance.model.partition(":")[2]
+        assert retry["error"] == f"Rate limit reached for sk-*** Slow down. ({kind} from {model})"
     assert [step["kind"] for step in turn["steps"]] == ["model"]
     assert turn["outcome"] == "answered"
     assert [step["kind"] for step in run["steps"]] == ["model"]
@@ -254,7 +263,7 @@ async def test_the_providers_own_sentence_is_on_the_turn_and_the_run_and_its_key
     await wired.work()
     turn, run = await last(site), await read(site, f"/api/runs/{run_id}")
     for shown in (turn, run, (await turns(site))[0]):
-        assert shown["error_summary"] == "HTTP 401: Incorrect API key provided: *** Or was it ***?"
+        assert shown["error_summary"].startswith("Incorrect API key provided: *** Or was it ***? (401 from ")
     assert "ModelFailed" in turn["error"]
     for key in ("12345678", "plainly-a-password"):
         assert key not in json.dumps([turn, run])

@@ -16,7 +16,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelResponse, TextPart
 
-from homing.agent.failures import model_failed
+from homing.agent.failures import mask_keys, model_failed
 from homing.agent.model_calls import refuse_half_answers
 from homing.model.errors import ModelFailed
 
@@ -87,3 +87,27 @@ def test_an_answer_that_says_why_it_ended_is_whole():
     refuse_half_answers(ModelResponse(parts=[], finish_reason="stop"))
     with pytest.raises(ModelFailed, match="broke off"):
         refuse_half_answers(ModelResponse(parts=[TextPart("hi")], provider_name="openai", finish_reason="stop"))
+
+
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        ("Incorrect API key provided: sk-proj-abc*****xyz.", "Incorrect API key provided: sk-***"),
+        ("bad key AIzaSyD-1234567890", "bad key AIza***"),
+        ("Authorization: Bearer eyJhbGciOi.x.y was refused", "Authorization: Bearer *** was refused"),
+        ('{"api_key": "abc123def456"}', '{"api_key": "***"}'),
+        ("my own key is in-the-environment", "my own key is ***"),
+        ("The token limit: 128000 tokens", "The token limit: 128000 tokens"),
+        ("Task sk-1 of risk-averse pk_x", "Task sk-1 of risk-averse pk_x"),
+    ],
+)
+def test_keys_that_a_provider_repeats_are_masked(said: str, masked: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SOME_API_KEY", "in-the-environment")
+    assert mask_keys(said) == masked
+
+
+def test_the_providers_own_sentence_is_found_in_its_body():
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    assert model_failed(ModelHTTPError(529, "m", body)).detail == "Overloaded (529 from m)"
+    assert model_failed(ModelHTTPError(502, "m", None)).detail == "No explanation (502 from m)"
+    assert model_failed(ModelHTTPError(500, "m", "x" * 5000)).detail.endswith("x…")

@@ -73,7 +73,7 @@ function Whole({ run }: { run: Run }) {
       </div>
       {run.error && (
         <Part title="What went wrong">
-          <WentWrong error={run.error} />
+          <WentWrong error={run.error} said={run.error_summary} />
         </Part>
       )}
       {run.opening_seq !== null && (
@@ -139,24 +139,11 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** What a provider said, out of the answer it was wrapped in. */
-const PROVIDER = /^status_code: (\d+), model_name: ([^,]+), body: .*?(['"])message\3: (['"])(.+?)\4[,}]/;
-
-/** The last line of a story, without the name of the class it was told by, which is for the whole story. */
-function saidOf(line: string): string {
-  const plain = line.replace(/^(?:\w+\.)+\w+: /, "");
-  const [, status, model, , , said] = PROVIDER.exec(plain) ?? [];
-  return said ? `${said} (${status} from ${model})` : plain;
-}
-
-function WentWrong({ error }: { error: string }) {
-  const lines = error.trim().split("\n");
-  const last = lines.at(-1) ?? "";
-  const said = saidOf(last);
+function WentWrong({ error, said }: { error: string; said: string | null }) {
   return (
     <>
       <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{said}</p>
-      {(lines.length > 1 || said !== last) && (
+      {said !== error && (
         <details className="mt-2 text-small">
           <summary className="text-mute hover:text-ink">The whole story</summary>
           <pre

@@ -92,6 +92,8 @@ class TurnShape(Answer):
     error: str | None = None
     error_summary: str | None
     """What went wrong in a sentence, the provider's own where it gave one."""
+    agent_revision: int | None
+    """The version of the agent that it works with."""
     model: str
     depth: int
     attempts: int
