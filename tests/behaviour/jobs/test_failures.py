@@ -38,7 +38,7 @@ async def test_a_model_failure_is_an_error_on_run_and_job_and_one_short_line_in_
     await come_due(home)
     run = home.only_run(job.id)
     assert (run.state, run.reason, run.summary) == ("error", "model", REFUSED)
-    assert "sk-secret" in (run.error or "")
+    assert "Incorrect API key provided: sk-***" in (run.error or "")
     told = state(home, job.id)
     assert (told.last_status, told.last_error, told.consecutive_failures) == ("error", REFUSED, 1)
     assert told.last_run_id == run.id
@@ -48,7 +48,7 @@ async def test_a_model_failure_is_an_error_on_run_and_job_and_one_short_line_in_
         "scheduled", REFUSED, "failed", "model",
     )  # fmt: skip
     shown = f"{opening} {closing} {told} {home.ask(why_job, WhyJob(job_id=job.id))}"
-    assert "sk-secret" not in shown
+    assert "Incorrect API key" not in shown
     assert "provider" not in shown
     home.ledger.check_whole()
 

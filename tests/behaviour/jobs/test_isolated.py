@@ -152,11 +152,11 @@ async def test_a_failed_isolated_run_comes_back_as_a_short_note_without_the_prov
     await come_due(home)
     run = home.only_run(job_id)
     assert (run.state, run.reason) == ("error", "model")
-    assert "sk-secret" in (run.error or "")
+    assert "Incorrect API key provided: sk-*** (401 from" in (run.error or "")
     [note] = home.shown()
     assert (note.kind, note.role, note.meta["cron_run_id"]) == ("note", "assistant", run.id)
     assert note.text.startswith('The automation "fruit watch" failed in its own session: I could not answer')
-    assert "sk-secret" not in note.text
+    assert "Incorrect API key" not in note.text
     assert home.job(job_id).last_status == "error"
     # A note wakes nobody.
     assert len(home.model.seen) == 1
