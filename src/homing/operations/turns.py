@@ -5,16 +5,18 @@ from homing.operations.context import Context
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.turn import ListTurns, TurnRef, TurnRow, TurnShape, turn_row, turn_shape
-from homing.store import sessions, steps, turns
+from homing.store import agents, sessions, steps, turns
 
 
 def list_turns(ctx: Context, ask: ListTurns) -> Page[TurnRow]:
     """List a session's turns, newest first."""
     session = ctx.session(ask.session_key)
+    # Its agent may have been another one then.
+    pairs = ((session.user_id, name) for name in agents.ids_like(ctx.tx, ""))
     found = turns.listed(
         ctx.tx,
         session.id,
-        lane_ids={session.id} | sessions.unified_of(ctx.tx, [session.user_id]),
+        lane_ids={session.id} | sessions.unified_of(ctx.tx, pairs),
         before_n=cursors.decode_in("turns", ask.cursor),
         limit=ask.limit + 1,
     )
