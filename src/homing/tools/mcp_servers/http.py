@@ -5,11 +5,12 @@ Plain http, this machine and private networks only where the agent's `hosts` hav
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from homing.channels.pinned import PinnedTransport
+from homing.channels.pinned import Network, PinnedTransport, direct
 from homing.model.errors import Refused
 from homing.sandbox.hosts import Hosts
 from homing.tools.mcp_servers.checks import check_url
@@ -47,7 +48,8 @@ class _Judged(httpx2.AsyncBaseTransport):
 
     def __init__(self, hosts: Hosts, state: LineState) -> None:
         self._state = state
-        self._inner = PinnedTransport(hosts.check_address, tls=httpx2.create_ssl_context(trust_env=False))
+        tls = httpx2.create_ssl_context(trust_env=False)
+        self._inner = PinnedTransport(hosts.check_address, Network(connect=partial(direct, tls)))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
