@@ -90,6 +90,13 @@ def _url(*schemes: str) -> Callable[[object], str]:
     return read
 
 
+def _plain_url(value: object) -> str:
+    url = _url(*_HTTP)(value)
+    if "@" in urlsplit(url).netloc or not urlsplit(url).hostname:
+        raise ValueError("must name a host, without a user name or password")
+    return url
+
+
 def _hours(value: object) -> tuple[time, time]:
     return read_hours(_text(value))
 
@@ -205,6 +212,9 @@ class Settings:
         MISSING,
         "the folder of the agents' workspaces; machines that share a database share it too",
         shown="`share` in home",
+    )
+    search_url: str | None = _setting(
+        _plain_url, None, "the SearXNG server that `search_web` asks; without it there is no `search_web`"
     )
     smtp_url: str | None = _setting(
         _url("smtp", "smtps"), None, "the mail server that deliveries by mail go through", secret=True

@@ -223,9 +223,10 @@ async def open_workspaces(settings: Settings, store: Store) -> "WorkspaceTools":
 
 def make_web_tools(homing: Homing) -> "Sequence[OutsideTool]":
     """Make the tools that read the web."""
-    from homing.tools import fetch_url  # noqa: PLC0415 - see above
+    from homing.tools import fetch_url, search_web  # noqa: PLC0415 - see above
 
-    return [fetch_url.offer(homing.clock)]
+    search_url = homing.settings.search_url
+    return [fetch_url.offer(homing.clock), *([search_web.offer(search_url)] if search_url else [])]
 
 
 class ServerHands:

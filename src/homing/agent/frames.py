@@ -32,7 +32,7 @@ TEMPLATES: Mapping[str, tuple[int, str]] = {
     "workspace.folder": (1, 'the folder "{name}" of the workspace: what is in it.'),
     "command.output": (1, 'the command "{name}": what it printed.'),
     "web.page": (1, 'the web page "{name}": nobody in this conversation wrote it.'),
-    "web.search": (1, 'a web search for "{name}": what other people\'s pages say.'),
+    "web.search": (1, "a web search: titles, URLs and extracts of pages."),
     "summary.earlier": (1, "the summary of what was said earlier in this conversation."),
     "summary.transcript": (1, "the conversation that is to be summarised."),
 }

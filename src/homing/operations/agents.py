@@ -33,6 +33,7 @@ CHANGED = "agents"
 _MOST = 200
 _ID = re.compile(r"[a-z0-9-]{1,32}")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
 _HEARTBEAT_LATER = (
     "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
 )
@@ -262,10 +263,11 @@ def _in_effect(agent: Agent, lacking: Mapping[str, str]) -> list[ToolInEffect]:
 def _lacking(ctx: Context) -> dict[str, str]:
     """Say which tools no worker has now, and what to do about it."""
     workers = maintenance.workers(ctx.tx, ALIVE)
+    search = {} if ctx.settings.search_url else {"search_web": _NO_SEARCH}
     if not ctx.settings.sandbox:
         why = "It needs the sandbox, and HOMING_SANDBOX is off on this server."
     elif workers and not any(WORKSPACE in worker.can for worker in workers):
         why = "It needs the sandbox, which does not work on this server: `homing doctor` says why."
     else:
-        return {}
-    return {name: why for name, tool in BUILT_IN.items() if tool.workspace}
+        return search
+    return search | {name: why for name, tool in BUILT_IN.items() if tool.workspace}

@@ -1,19 +1,25 @@
 """`fetch_url` in real turns: what the model is told, and what an injected instruction can carry out (rule 41)."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.agent.frames import frame
 from homing.model.people import OWNER
 from homing.model.turns import Step
 from homing.store import Tx, inbounds, memories, sessions, steps
+from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.testing import ScriptedModel, scripted_model, tool_call
 from homing.tools import fetch_url
 from support.internet import Internet, redirect
+from support.pages import page, serving_pages
 from support.worlds import World
 
 # A page that wants to know what the agent knows.
@@ -328,3 +334,34 @@ async def test_what_is_remembered_after_a_page_was_read_is_unconfirmed(open_web:
     await talk.closing("thanks")
     [memory] = world.write(lambda tx: memories.search(tx, user_id=OWNER, query="Owls", limit=9))
     assert (memory.confirmed, memory.source) == (False, "the tool fetch_url")
+
+
+async def test_killed_in_the_middle_of_a_page_the_page_is_fetched_again(open_talk: MakeTalk, world: World) -> None:
+    """Its mark is `repeatable`: with the other one the model would be told that the outcome is unknown."""
+    asked, died = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> AsyncIterator[bytes]:
+        asked.set()
+        await died.wait()
+        yield b""
+
+    async with serving_pages() as server:
+        server.pages["/"] = hang
+        model = scripted_model([fetch(server.url()), fetch("https://made.example/up"), "Read."])
+        talk = open_talk("fetch_url", model=model, hosts=(server.place,), outside=[fetch_url.offer(world.clock)])
+        working = asyncio.create_task(talk.closing("look"))
+        await asked.wait()
+        # A dead worker writes nothing more; another takes its turn up when its claim has run out.
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        died.set()
+        server.pages["/"] = page("<p>Owls are back.")
+        world.write(lambda tx: tx.run(sa.update(t.turn).values(claimed_until=tx.now() - timedelta(seconds=1))))
+        await talk.work()
+    assert server.paths == ["/", "/"]
+    assert talk.messages()[-1].text == "Read."
+    # And the second attempt knows that something came from outside.
+    first, second = told(model)
+    assert "Owls are back." in first
+    assert "made.example is not one of them" in second
+    assert [step.failed for step in tool_steps(talk)] == [False, True]
