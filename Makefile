@@ -18,7 +18,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 MODULES    := ui/node_modules/.ready
 PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/.tests/*' -not -name openapi.json -not -name schema.ts)
 
-.PHONY: setup up page test test-servers test-faults check screenshots lock lock-fresh bench torture soak weigh clean
+.PHONY: setup up page test test-servers test-faults check screenshots lock lock-servers lock-fresh bench torture soak weigh clean
 
 setup: $(READY)
 
@@ -63,6 +63,7 @@ test: setup $(PAGE)
 
 # Servers and clients that nobody here wrote, against ours.
 test-servers: setup $(PAGE)
+	PYTHONPATH=tests $(BIN)/python -m support.published_servers
 	$(PYTEST) tests/servers
 
 # Kill points, database crashes, storms, and 60 seconds of torture per database.
@@ -82,6 +83,11 @@ screenshots: setup $(PAGE)
 
 lock: setup
 	$(BIN)/$(LOCK) --output-file requirements.lock
+
+# MCP servers that others published, for test-servers; package-lock.json beside it is written by npm.
+lock-servers: setup
+	cd tests/servers/published && $(abspath $(BIN))/uv pip compile requirements.in --universal --python-version 3.11 \
+	 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 # Resolving on top of a copy keeps what is locked: only a change in pyproject.toml makes a difference, not a new release.
 lock-fresh: setup
@@ -111,4 +117,4 @@ weigh:
 	@$(PYTHON) -m benchmarks.weigh
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/.tests ui/openapi.json ui/src/api/schema.ts
+	rm -rf .venv .cache build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/.tests ui/openapi.json ui/src/api/schema.ts
