@@ -23,6 +23,7 @@ def test_every_operation_is_a_tool_by_its_name_and_no_tool_is_anything_else() ->
 
 def test_what_widens_an_agents_reach_is_no_tool() -> None:
     assert not {"list_grants", "add_grant", "remove_grant"} & set(ALL)
+    assert not {"get_agent", "add_agent", "update_agent", "remove_agent"} & set(ALL)
 
 
 def test_schedule_task_is_the_agents_own_with_the_session_as_an_argument() -> None:

@@ -8,11 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from homing.model.agents import BUILT_IN, INSTRUCTIONS
+from homing.model.errors import Forbidden
+from homing.operations.agents import add_agent, get_agent, remove_agent, update_agent
 from homing.operations.runs import run_job
+from homing.operations.shapes.agent import AddAgent, AgentRef, UpdateAgent
 from homing.operations.shapes.job_asks import JobRef
 from homing.store import maintenance
 from homing.store import tables as t
-from support.asking import add, session
+from support.asking import add, agent, session
 from support.site import Site, open_site, problem
 from support.worlds import World
 
@@ -211,6 +214,20 @@ async def test_people_who_are_not_admins_see_who_agents_are_and_change_nothing(s
     assert (await site.stranger.post("/api/agents", json={"name": "Mine"})).status_code == 403
     assert (await site.stranger.patch("/api/agents/research", json={"name": "Mine"})).status_code == 403
     assert (await site.stranger.delete("/api/agents/research")).status_code == 403
+
+
+async def test_an_agent_changes_no_agent_although_its_user_is_an_admin(site: Site) -> None:
+    caller = agent(site.world, "person")
+    asks: list[tuple[Any, Any]] = [
+        (add_agent, AddAgent(name="Mine")),
+        (update_agent, UpdateAgent(agent_id="main", tools=None)),
+        (remove_agent, AgentRef(agent_id="other")),
+    ]
+    for operation, ask in asks:
+        with pytest.raises(Forbidden):
+            site.world.ask(operation, ask, caller=caller)
+    shown = site.world.ask(get_agent, AgentRef(agent_id="main"), caller=caller).plain()
+    assert not PRIVATE & shown.keys()
 
 
 async def test_changes_of_agents_are_audited(site: Site) -> None:

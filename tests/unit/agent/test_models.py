@@ -5,7 +5,9 @@ import sys
 from typing import get_args
 
 import pytest
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import KnownModelName
+from pydantic_ai.models.function import FunctionModel
 
 from homing.agent.choice import _PROVIDERS  # pyright: ignore[reportPrivateUsage]
 from homing.agent.models import Models, choose, read_thinking
@@ -94,3 +96,11 @@ def test_choosing_a_model_loads_no_agent_framework():
     program = "import homing.agent.choice, sys; print('pydantic_ai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+def test_a_profile_tells_whether_a_model_can_call_tools() -> None:
+    deaf = FunctionModel(lambda messages, info: ModelResponse(parts=[]), profile={"supports_tools": False})
+    models = Models(extra={"deaf": deaf, "plain": FunctionModel(lambda messages, info: ModelResponse(parts=[]))})
+    assert not models.calls_tools("deaf")
+    for name in ("plain", "offline", "openai-chat:gpt-5", "nobody:nothing"):
+        assert models.calls_tools(name), name
