@@ -83,6 +83,8 @@ async def prepare_add_mcp_server(desk: Desk, ask: AddMcpServer) -> Tried:
 
 def add_mcp_server(ctx: Context, ask: AddMcpServer, tried: Tried) -> McpServerShape:
     """Give an agent an MCP server: it is started once, and the tools it has then are accepted."""
+    # Held: an agent that is removed takes all its servers with it.
+    agents.hold(ctx.tx, ask.agent_id)
     agent = _agent(ctx, ask.agent_id)
     server = _new(ask)
     _check(server, agent)

@@ -68,9 +68,10 @@ def change(tx: Tx, agent: Agent) -> Agent:
 
 
 def remove(tx: Tx, agent_id: str) -> None:
-    """Take an agent away, and its grants; its row stays for the turns, jobs and deleted sessions that name it."""
+    """Take an agent away with its grants and servers; its row stays for turns and deleted sessions that name it."""
     tx.run(sa.update(t.agent).where(t.agent.c.id == agent_id).values(removed_at=tx.now()))
-    tx.run(sa.delete(t.grant).where(t.grant.c.agent_id == agent_id))
+    for table in (t.grant, t.mcp_server):
+        tx.run(sa.delete(table).where(table.c.agent_id == agent_id))
 
 
 def ids_like(tx: Tx, beginning: str) -> set[str]:

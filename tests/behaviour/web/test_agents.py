@@ -179,10 +179,13 @@ async def test_a_removed_id_can_be_used_again_without_what_the_old_agent_had(sit
     owner = site.owner
     granted = await owner.post("/api/grants", json={"agent_id": "research", "address": "email:anna@example.org"})
     assert granted.status_code == 201
+    server = {"name": "time", "transport": "http", "url": "https://example.com/mcp"}
+    assert (await owner.post("/api/agents/research/mcp-servers", json=server)).status_code == 201
     await owner.delete("/api/agents/research")
     assert (await added(site))["id"] == "research-2", "a made id is a fresh one"
     again = await added(site, id="research")
     assert (again["instructions"], again["hosts"], again["revision"]) == (INSTRUCTIONS, [], 2)
+    assert again["mcp_servers"] == []
     assert (await owner.get("/api/grants")).json()["items"] == []
     twice = await owner.post("/api/agents", json={"name": "Research", "id": "research"})
     assert (twice.status_code, problem(twice)["code"]) == (409, "wrong_state")
