@@ -22,10 +22,11 @@ from homing.cli.instance import UNMARKED_FIX, unmarked_words
 from homing.cli.problems import Problem, hint_of, spoken
 from homing.model.clock import SystemClock
 from homing.model.errors import Error
+from homing.model.mcp_servers import McpServer
 from homing.sandbox.errors import NO_PYTHON, NoSandbox
 from homing.sandbox.share import open_share
 from homing.settings import Settings
-from homing.store import Store, files, maintenance, people, schema
+from homing.store import Store, files, maintenance, mcp_servers, people, schema
 from homing.store.maintenance import Worker
 from homing.wiring import open_sandbox
 
@@ -155,9 +156,10 @@ def look_at_disk(settings: Settings) -> Finding:
 
 
 def _secrets(settings: Settings) -> list[Path]:
-    """Name what is for the owner only: token, settings (they may hold keys), the database, and backups in home."""
+    """Name what is for the owner only: token, settings (they may hold keys), the database, backups, secrets."""
     database = [] if (file := sqlite_file(settings)) is None else [file, *file.parent.glob(f"{file.name}-*")]
-    return [settings.token_file, settings.file, *database, *sorted(settings.home.glob("homing-*.db"))]
+    found = [*sorted(settings.home.glob("homing-*.db")), *sorted(settings.home.glob("secrets/*"))]
+    return [settings.token_file, settings.file, *database, *found]
 
 
 def _readable_by_others(path: Path) -> bool:
@@ -195,12 +197,24 @@ def _look_into(store: Store, settings: Settings) -> list[Finding]:
         return [noted("Database", f"{name}: empty", "`homing up` makes its tables.")]
     if version != newest:
         return [ok("Database", f"{name} answers"), _migrations(version, newest)]
-    now, beats, unmarked = store.write_now(
-        lambda tx: (tx.now(), maintenance.workers(tx, _ALIVE), people.count_unmarked_admins(tx))
+    now, beats, unmarked, servers = store.write_now(
+        lambda tx: (
+            tx.now(),
+            maintenance.workers(tx, _ALIVE),
+            people.count_unmarked_admins(tx),
+            mcp_servers.in_state(tx, "failing", "changed"),
+        )
     )
     found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
     tokens = [noted("Tokens", unmarked_words(unmarked), UNMARKED_FIX)] if unmarked else []
-    return [*found, *tokens, _engine(beats, settings), *_notes(beats)]
+    return [*found, *tokens, _engine(beats, settings), *_notes(beats), *map(_server, servers)]
+
+
+def _server(server: McpServer) -> Finding:
+    name, words = f"{server.name} of the agent {server.agent_id}", f"{server.name} --agent {server.agent_id}"
+    if server.state == "failing":
+        return wrong("MCP server", f"{name} does not start: {server.error}", f"homing mcp-servers test {words}")
+    return noted("MCP server", f"{name} has new or changed tools, which are off.", f"homing mcp-servers accept {words}")
 
 
 def _notes(beats: list[Worker]) -> list[Finding]:

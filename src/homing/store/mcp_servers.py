@@ -18,6 +18,13 @@ def listed(tx: Tx, agent_id: str) -> list[McpServer]:
     return [_server_of(row) for row in tx.rows(statement)]
 
 
+def in_state(tx: Tx, *states: str) -> list[McpServer]:
+    """List the servers of living agents that are in one of these states."""
+    living = sa.select(t.agent.c.id).where(t.agent.c.removed_at.is_(None))
+    statement = sa.select(*_columns).where(t.mcp_server.c.state.in_(states), t.mcp_server.c.agent_id.in_(living))
+    return [_server_of(row) for row in tx.rows(statement.order_by(t.mcp_server.c.agent_id, t.mcp_server.c.name))]
+
+
 def get(tx: Tx, agent_id: str, name: str) -> McpServer | None:
     return _one(tx, sa.select(*_columns).where(*_is(agent_id, name)))
 

@@ -51,6 +51,8 @@ def test_a_server_that_does_not_start_says_why_and_a_test_of_it_exits_with_1(hom
     assert "KeyError: 'API_KEY'" in added.out
     assert homing("mcp-servers", "test", "bad").code == 1
     assert "failing" in homing("mcp-servers", "list").out
+    [finding] = [one for one in homing("doctor", "--json").objects if one["what"] == "MCP server"]
+    assert (finding["state"], finding["fix"]) == ("wrong", "homing mcp-servers test bad --agent main")
 
 
 def test_a_server_over_http_gets_a_secret_by_name(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +65,15 @@ def test_a_server_over_http_gets_a_secret_by_name(homing: Homing, monkeypatch: p
         assert {seen["authorization"] for seen in server.seen} == {"Bearer s3cr3t"}
         [listed] = homing("mcp-servers", "list", "--json").objects
         assert listed["headers"] == {"Authorization": {"secret": "KEY_OF_IT"}}
+
+
+def test_a_secret_file_that_others_can_read_is_named_by_doctor(homing: Homing, home: Path) -> None:
+    (home / "secrets").mkdir()
+    (home / "secrets/KEY").write_text("x")
+    (home / "secrets/KEY").chmod(0o644)
+    [finding] = [one for one in homing("doctor", "--json").objects if one["what"] == "Disk"]
+
+    assert finding["fix"] == f"chmod 600 {home}/secrets/KEY"
 
 
 def test_what_cannot_work_is_refused_with_exit_2(homing: Homing) -> None:
