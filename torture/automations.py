@@ -9,7 +9,7 @@ from torture.stage import Stage
 
 # So many of a person's are alive at once.
 MOST = 5
-_VERBS = ("", "", "@deed", "@look", "@slow", "@empty", "@both")
+_VERBS = ("", "", "@deed", "@look", "@slow", "@empty", "@both", "@run", "@run")
 
 
 async def plan(stage: Stage, person: Person, stop: asyncio.Event) -> None:

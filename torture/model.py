@@ -67,7 +67,7 @@ def _command() -> Answer:
     """Leave a line that no other command leaves, and processes that must not outlive the command or its time."""
     line = f'{{"token": "{secrets.token_hex(8)}"}}'
     sleep = f"exec -a {SURVIVOR} sleep"
-    lasts = secrets.choice(("0", "1", "3600"))
+    lasts = secrets.choice(("0", "3600", "3600"))
     command = f"echo '{line}' >> {COMMANDS}; ({sleep} 3600) & {sleep} {lasts}"
     return _call("run_command", command=command, seconds=3)
 

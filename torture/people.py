@@ -23,6 +23,7 @@ VERBS = [
     "@keep",
     "@run",
     "@run",
+    "@run",
     "@file",
     "@slow",
     "@slow",
