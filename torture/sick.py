@@ -128,7 +128,7 @@ def wire_sick(settings: Settings, panel: Panel, deeds: Path) -> tuple[Homing, En
             instance=homing.instance,
             store=homing.store,
             commit=keeper.commit,
-            outside=hands.tools(),
+            outside=hands.tools(agent),
         )
         return [*own, *_tools(deeds, opened)]
 
