@@ -140,7 +140,7 @@ def make_tool(name: str, description: str, schema: Mapping[str, object], hints: 
         raise ValueError(f"a tool's name has {len(name)} characters; 1 to 128 are possible")
     size = len(json.dumps(schema))
     if size > MAX_SCHEMA_BYTES:
-        raise ValueError(f"the schema of {name} has {size >> 10} kB; at most {MAX_SCHEMA_BYTES >> 10} are possible")
+        raise ValueError(f"the schema of one has {size >> 10} kB; at most {MAX_SCHEMA_BYTES >> 10} are possible")
     # Of the whole description, before it is cut: a change behind the cut is a change too.
     digest = _digest({"name": name, "description": description, "schema": schema, "hints": hints})
     return McpTool(

@@ -85,7 +85,8 @@ def _check(server: McpServer, tool: McpTool, now: McpServer | None) -> None:
     if tool.name in {offered.name for offered in now.offered}:
         return
     if now.state == "failing":
-        raise Forbidden(f"The MCP server {server.name} does not start any more, so its tools are off: {now.error}")
+        # Its error holds the server's own words: people read them on its row.
+        raise Forbidden(f"The MCP server {server.name} does not start any more, so its tools are off.")
     known = next((one for one in now.tools if one.name == tool.name), None)
     if now.state == "off" or (known is not None and known.accepted):
         raise Forbidden(f"This tool of the MCP server {server.name} was switched off while this turn was running.")
