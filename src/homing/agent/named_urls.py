@@ -1,6 +1,7 @@
 """Whether a URL was named by somebody, letter by letter, in what a model was shown (rule 41)."""
 
 import re
+from collections.abc import Iterator
 
 from homing.agent.journal import Shown
 
@@ -8,6 +9,17 @@ _URL = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]+)(?P<rest>[^#]*)", re.I
 # What may stand before and behind a URL in a text. A fragment is not sent, so it may stand there too.
 _BEFORE = r"(?<![\w.@-])(?:https?://)?"
 _BEHIND = r"(?=[.,;:!?'\")\]}>*_|`~]*(?:[\s<>()\[\]{}\"'|#`]|[^\x00-\x7f]|\Z))"
+
+_IN_TEXT = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]+", re.IGNORECASE)
+
+
+def urls_in(text: str) -> Iterator[str]:
+    """Find the whole URLs of a text, without the punctuation behind them."""
+    for found in _IN_TEXT.finditer(text):
+        url = found[0].rstrip(".,;:!?*_~")
+        while url.endswith(")") and url.count(")") > url.count("("):
+            url = url[:-1].rstrip(".,;:!?*_~")
+        yield url
 
 
 def stands(url: str, shown: Shown) -> bool:

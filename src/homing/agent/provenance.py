@@ -15,9 +15,9 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from homing.agent.frames import split_frames
+from homing.agent.frames import TRIGGERED, split_frames
 from homing.agent.journal import Ask, Shown
-from homing.agent.named_urls import stands
+from homing.agent.named_urls import stands, urls_in
 from homing.agent.sources import FETCH, OURS, SEARCH, UNCONFIRMED, WEB
 
 _MEMORY = re.compile(r"\[data [0-9a-f]{12} from memory: ")
@@ -48,7 +48,8 @@ class _Seen:
         """What each call of `fetch_url` asked for."""
 
     def look(self, frames: Sequence[str], words: str) -> None:
-        self.texts.append(words)
+        # Of an automation only whole URLs count, as in its own turn.
+        self.texts.append("\n".join(urls_in(words)) if words.startswith(TRIGGERED) else words)
         for frame in frames:
             if not _MEMORY.match(frame) or UNCONFIRMED in frame:
                 self._came_from(frame.partition(" from ")[2].partition(":")[0])

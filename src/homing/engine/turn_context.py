@@ -10,6 +10,7 @@ from homing.agent.history import dump, entry, fit, load, summarise, with_opening
 from homing.agent.journal import Answer, Ask, History, Tool
 from homing.agent.loop import think
 from homing.agent.models import Models
+from homing.agent.named_urls import urls_in
 from homing.engine.attribution import Participants, notes_shown, participants_of, shown
 from homing.engine.opening import Opened
 from homing.engine.step_journal import StepJournal
@@ -167,7 +168,8 @@ def _words(opened: Opened) -> str:
     """Give what a person or a job says in the prompt; everything else in it is ours, or framed."""
     if opened.turn.source == "person":
         return split_frames(opened.turn.prompt)[1]
-    return opened.turn.policy.message or ""
+    # Whole URLs only: what an agent may write into an automation is judged by those.
+    return "\n".join(urls_in(opened.turn.policy.message or ""))
 
 
 def _facts(opened: Opened, past: _Past) -> dict[str, object]:

@@ -1,19 +1,22 @@
 """Which tools an agent gets for one turn. Ours commit their effect together with their step."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from homing.agent.journal import Tool, ToolCall
-from homing.model.agents import BUILT_IN, Agent
+from homing.agent.journal import Shown, Tool, ToolCall
+from homing.agent.named_urls import stands, urls_in
+from homing.model.agents import BUILT_IN, SCHEDULERS, Agent
 from homing.model.bounds import check_bounds
-from homing.model.errors import Forbidden
+from homing.model.errors import Forbidden, Refused
 from homing.model.people import ActingTurn, Caller
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.context import Context, Instance
-from homing.store import Store, Tx, agents, sessions
+from homing.store import Store, Tx, agents, jobs, sessions
 from homing.store.steps import Done
 from homing.tools import memory, quiet, schedule_task
+from homing.tools.reading import read
 from homing.tools.tool import CallContext, OutsideTool, ToolSpec
 
 Commit = Callable[[ToolCall, Callable[[Tx], Done]], Awaitable[str]]
@@ -65,6 +68,8 @@ def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
 def _own(offer: ToolSpec, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
+        if offer.name in SCHEDULERS:
+            _check_named(call)
 
         def work(tx: Tx) -> Done:
             _still_allowed(tx, scene.agent, offer.name)
@@ -86,8 +91,17 @@ def _own(offer: ToolSpec, scene: _Scene) -> Tool:
 def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
-        agent = await scene.store.read(lambda tx: _still_allowed(tx, scene.agent, tool.name))
-        ctx = CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent, shown=call.shown)
+
+        def look(tx: Tx) -> tuple[Agent, str | None]:
+            return _still_allowed(tx, scene.agent, tool.name), _outside_the_job(tx, scene.turn)
+
+        agent, source = await scene.store.read(look)
+
+        def shown() -> Shown:
+            seen = call.shown()
+            return replace(seen, outside=seen.outside or source)
+
+        ctx = CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent, shown=shown)
         return await tool.run(ctx, call.args)
 
     return Tool(
@@ -98,6 +112,35 @@ def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
         repeatable=tool.repeatable,
         seconds=tool.seconds,
     )
+
+
+def _outside_the_job(tx: Tx, turn: Turn) -> str | None:
+    """Name what came from outside into the conversation in which an agent wrote the job that this turn works on.
+
+    A run that sees nothing of that conversation would otherwise do freely what the conversation may not.
+    """
+    job = jobs.get(tx, turn.job_id) if turn.source == "run" and turn.job_id else None
+    if job is None or job.origin_door != "tool" or job.origin_turn_id is None:
+        return None
+    return memory.outside_in_lane(tx, job.origin_turn_id)
+
+
+def _check_named(call: ToolCall) -> None:
+    """Refuse an automation with a URL that nobody named: its turn could fetch it (rule 41)."""
+    shown = call.shown()
+    if shown.outside is None:
+        return
+    try:
+        fields = read(call.args).fields
+    except Refused:
+        # The tool itself says what is wrong.
+        return
+    text = json.dumps(dict(fields), ensure_ascii=False, default=str)
+    if any(not stands(url, shown) for url in urls_in(text)):
+        raise Forbidden(
+            f"This conversation holds text from outside ({shown.outside}), so an automation may name only URLs that the"
+            " user, an automation or an earlier page named letter by letter. Ask the user to name the whole URL."
+        )
 
 
 def _still_allowed(tx: Tx, opened: Agent, name: str) -> Agent:
