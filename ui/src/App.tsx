@@ -19,6 +19,7 @@ import {
   preloadPages,
   RunPage,
   SettingsPage,
+  TurnPage,
   WeekPage,
 } from "./lazyPages";
 import { EmptyState, Loading } from "./parts/EmptyState";
@@ -117,6 +118,7 @@ function pageAt(path: string) {
   if (room === "agents" && id !== undefined && more === undefined)
     return <AgentPage agentId={id === "new" ? null : id} key={id} />;
   if (room === "runs" && id !== undefined && more === undefined) return <RunPage runId={id} key={id} />;
+  if (room === "turns" && id !== undefined && more === undefined) return <TurnPage turnId={id} key={id} />;
   if (parts.length === 1) {
     if (room === "agents") return <AgentsPage />;
     if (room === "week") return <WeekPage />;

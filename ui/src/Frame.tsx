@@ -11,7 +11,7 @@ import { Link, usePath } from "./router";
 import { useNow } from "./time/clock";
 
 const places: { to: string; name: string; icon: IconName; rooms: string[] }[] = [
-  { to: "/", name: "Chat", icon: "chat", rooms: ["", "chat"] },
+  { to: "/", name: "Chat", icon: "chat", rooms: ["", "chat", "turns"] },
   { to: "/automations", name: "Automations", icon: "clock", rooms: ["automations", "runs"] },
   { to: "/week", name: "Week", icon: "week", rooms: ["week"] },
   { to: "/agents", name: "Agents", icon: "agent", rooms: ["agents"] },

@@ -14,6 +14,7 @@ export const EditPage = lazyPage(() => import("./automations/EditPage"));
 export const AgentsPage = lazyPage(() => import("./agents/AgentsPage"));
 export const AgentPage = lazyPage(() => import("./agents/AgentPage"));
 export const RunPage = lazyPage(() => import("./runs/RunPage"));
+export const TurnPage = lazyPage(() => import("./turns/TurnPage"));
 export const WeekPage = lazyPage(() => import("./week/WeekPage"));
 export const DeliveriesPage = lazyPage(() => import("./deliveries/DeliveriesPage"));
 export const SettingsPage = lazyPage(() => import("./settings/SettingsPage"));

@@ -40,6 +40,7 @@ export const pathTo = {
   agent: (id: string) => `/agents/${encodeURIComponent(id)}`,
   job: (id: string) => `/automations/${encodeURIComponent(id)}`,
   editJob: (id: string) => `/automations/${encodeURIComponent(id)}/edit`,
+  turn: (id: string) => `/turns/${encodeURIComponent(id)}`,
   run: (id: string) => `/runs/${encodeURI(id)}`,
 };
 

@@ -126,6 +126,9 @@ class LiveStep:
     name: str
     state: Literal["started", "finished"]
     duration_ms: int | None = None
+    about: str = ""
+    """A tool call in a few words."""
+    failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

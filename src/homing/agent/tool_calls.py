@@ -6,7 +6,7 @@ Whatever a tool says, also its failure, is text for the model. Only a tool that 
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturnPart
 
@@ -16,6 +16,7 @@ from homing.agent.provenance import shown_before
 from homing.agent.resume import returned
 from homing.agent.text import clean_value, cut
 from homing.model.errors import Broken, Lost, ModelFailed, NotReady, Refused, ToolFailed
+from homing.model.turns import about_call
 
 MALFORMED = "The arguments were not a JSON object, so nothing was done. Call the tool again with a valid JSON object."
 UNKNOWN_OUTCOME = (
@@ -74,13 +75,14 @@ async def _work(turn: Progress, tool: Tool, call: ToolCall) -> _Result:
         # Writing that down took time, and the claim's cut-off may have passed meanwhile.
         turn.check()
     n, started = turn.next_step(), time.monotonic()
-    await turn.journal.tell(LiveStep(n=n, kind="tool", name=tool.name, state="started"))
+    live = LiveStep(n=n, kind="tool", name=tool.name, state="started", about=about_call(call.args))
+    await turn.journal.tell(live)
     result = await _run_within_ceiling(tool, call)
     duration_ms = round((time.monotonic() - started) * 1000)
     # Our own operations kept their result together with their effect; a refusal had no effect to keep it with.
     if result.failed or not tool.own:
         await turn.journal.tool_done(call, result.text, failed=result.failed, duration_ms=duration_ms)
-    await turn.journal.tell(LiveStep(n=n, kind="tool", name=tool.name, state="finished", duration_ms=duration_ms))
+    await turn.journal.tell(replace(live, state="finished", duration_ms=duration_ms, failed=result.failed))
     return result
 
 

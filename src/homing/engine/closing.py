@@ -27,6 +27,10 @@ Ended = Literal["closed", "lost"]
 _RUN_STATES: Mapping[str, RunState] = {"answered": "ok", "empty": "ok", "failed": "error", "cancelled": "cancelled"}
 
 
+_MOST_LINES = 50
+"""Of tool calls on a closing message; the turn has them all."""
+
+
 def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> list[Ended]:
     """Close held turns; say for each whether it was still ours."""
     closings = _lock(tx, requests, instance)
@@ -127,7 +131,7 @@ def _decide(turn: Turn, result: TurnResult) -> TurnResult:
         return result
     # The stop came when all of the answer was there.
     shown = result.text if _plain(result) else result.shown
-    stopped = replace(turn_result.cancelled(turn), shown=shown, usage=result.usage)
+    stopped = replace(turn_result.cancelled(turn), shown=shown, usage=result.usage, called=result.called)
     return replace(stopped, history=withdrawn(result.history, stopped.closing) if result.history else None)
 
 
@@ -158,6 +162,9 @@ def _closing_message(closing: ClosingTurn, tx: Tx) -> NewMessage:
         meta |= {"outcome": result.outcome, "reason": result.reason}
     if result.shown:
         meta |= {"partial": True}
+    if result.called and not closing.quiet:
+        lines = sorted(result.called.values(), key=lambda line: line.n)
+        meta |= {"tools": [vars(line) for line in lines[:_MOST_LINES]]}
     return NewMessage(
         session_id=turn.session_id,
         lane_id=turn.lane_id,

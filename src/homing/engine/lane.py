@@ -21,7 +21,7 @@ from homing.engine.opening import Found, Opened, open_lanes
 from homing.engine.step_journal import StepJournal, kept_steps
 from homing.engine.turn_result import TurnResult
 from homing.model.errors import Failed, Lost, NotReady
-from homing.model.turns import MAX_ATTEMPTS, Step, usage_of
+from homing.model.turns import MAX_ATTEMPTS, Step, called_tools, usage_of
 from homing.operations.context import Instance
 from homing.store import Store, steps, turns
 
@@ -158,4 +158,6 @@ async def _remembered(room: Lanes, opened: Opened, result: TurnResult) -> TurnRe
     # What was said beside a tool call is in the history already.
     beside = {(step.response.text or "").strip() for step in kept if step.response and step.response.tool_calls}
     closing = (replace(result, shown="") if result.shown in beside else result).closing
-    return replace(result, history=unfinished(opened.text, kept, closing), usage=usage_of(found))
+    return replace(
+        result, history=unfinished(opened.text, kept, closing), usage=usage_of(found), called=called_tools(found)
+    )

@@ -11,7 +11,7 @@ from homing.engine.claims import Claim
 from homing.engine.opening import Opened
 from homing.model.errors import Lost
 from homing.model.messages import NewMessage
-from homing.model.turns import Step, Turn, Usage, may_inject, usage_of
+from homing.model.turns import CalledTool, Step, Turn, Usage, about_call, called_tools, may_inject, usage_of
 from homing.store import Store, Tx, inbounds, sessions, steps, turns
 from homing.store.steps import Done
 
@@ -31,6 +31,8 @@ class StepJournal:
         for step in kept:
             if step.kind == "tool" and step.state == "done":
                 self._note(step.name, step.result or "", failed=step.failed)
+        self.called = called_tools(kept)
+        """Every tool call of this turn in a line, also those that did not work."""
         self.kept = kept_steps(kept)
         self.usage = usage_of(kept)
         """What this turn's model calls used so far."""
@@ -129,6 +131,7 @@ class StepJournal:
             )
 
         await self._store.write(work)
+        self._count(call, n, failed=None)
 
     async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
         n = self._next()
@@ -155,6 +158,7 @@ class StepJournal:
 
         await self._store.write(work)
         self._note(call.name, result, failed=failed)
+        self._count(call, n, failed=failed, duration_ms=duration_ms)
 
     async def commit(self, call: ToolCall, work: Callable[[Tx], Done]) -> str:
         """Run one of our own operations together with its step: it can neither double nor be unknown.
@@ -185,6 +189,7 @@ class StepJournal:
             return done
 
         done = await self._store.write(both)
+        self._count(call, n, failed=False)
         if call.name == QUIET:
             self._quiet.append(dict(call.args))
         self.cards += done.cards
@@ -253,6 +258,17 @@ class StepJournal:
         self.failures.pop(name, None)
         if failed:
             self.failures[name] = result
+
+    def _count(self, call: ToolCall, n: int, *, failed: bool | None, duration_ms: int | None = None) -> None:
+        begun = self.called.get(call.key)
+        line = CalledTool(
+            n=begun.n if begun else n,
+            name=call.name,
+            about=about_call(call.args),
+            failed=failed,
+            duration_ms=duration_ms,
+        )
+        self.called[call.key] = line
 
     def _hold(self, tx: Tx) -> Turn:
         if self.claim.reason == "lost":

@@ -233,6 +233,7 @@ def _result(opened: Opened, journal: StepJournal, answer: Answer, broken: str | 
             model=answer.model,
             usage=journal.usage,
             cards=journal.cards,
+            called=journal.called,
         )
     return TurnResult(
         outcome=outcome,
@@ -242,4 +243,5 @@ def _result(opened: Opened, journal: StepJournal, answer: Answer, broken: str | 
         model=answer.model,
         usage=journal.usage,
         cards=journal.cards,
+        called=journal.called,
     )

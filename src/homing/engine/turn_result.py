@@ -1,10 +1,10 @@
 """How thinking over a turn can end, and the short lines people read when it did not end well."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from homing.model.errors import Failed, ModelFailed
-from homing.model.turns import NOTHING_USED, Outcome, Turn, Usage
+from homing.model.turns import NOTHING_USED, CalledTool, Outcome, Turn, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,8 @@ class TurnResult:
     model: str | None = None
     usage: Usage = NOTHING_USED
     cards: Sequence[Mapping[str, object]] = ()
+    called: Mapping[str, CalledTool] = field(default_factory=dict[str, CalledTool])
+    """The tools it called, by the keys of the calls."""
 
     @property
     def closing(self) -> str:

@@ -1,10 +1,13 @@
 """What stands in a lane, the turn it becomes, and the claim under which a worker holds it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
+from urllib.parse import urlsplit
 
+from homing.model.errors import shortened
 from homing.model.people import Source
 from homing.model.runs import Trigger
 
@@ -14,6 +17,8 @@ StepKind = Literal["model", "tool", "inject", "summary", "retry"]
 
 OVERTAKEN_FOR = timedelta(minutes=10)
 MAX_ATTEMPTS = 3
+_ABOUT = 60
+_ABOUT_READ = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,3 +183,40 @@ def may_inject(inbound: Inbound, turn: Turn) -> bool:
         and inbound.sender_id == turn.sender_id
         and inbound.address == turn.address
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalledTool:
+    """A tool call in one line, as its turn's closing message names it; the step of the same number has the rest."""
+
+    n: int
+    name: str
+    about: str
+    failed: bool | None
+    """None: it was begun, and nobody knows whether it took effect."""
+    duration_ms: int | None
+
+
+def called_tools(steps: Sequence[Step]) -> dict[str, CalledTool]:
+    """Give a turn's tool calls in a line each, by the keys of the calls."""
+    return {
+        step.key: CalledTool(
+            n=step.n,
+            name=step.name,
+            about=about_call(json.loads(step.args or "{}")),
+            failed=step.failed if step.state == "done" else None,
+            duration_ms=step.duration_ms,
+        )
+        for step in steps
+        if step.kind == "tool"
+    }
+
+
+def about_call(args: Mapping[str, object]) -> str:
+    """Say in a few words what a call is about: the host of its address, or the beginning of its first text."""
+    text = next((value for value in args.values() if isinstance(value, str)), "")
+    try:
+        host = urlsplit(text).hostname if text.startswith(("http://", "https://")) else None
+    except ValueError:
+        host = None
+    return shortened(" ".join((host or text[:_ABOUT_READ]).split()), _ABOUT)

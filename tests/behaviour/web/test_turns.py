@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -300,3 +301,21 @@ async def test_a_summary_of_the_earlier_conversation_is_a_step_and_counts(wired:
     assert summary["input_tokens"] > 0
     assert turn["usage"]["input_tokens"] == summary["input_tokens"] + answer["input_tokens"]
     assert turn["usage"]["cost_usd"] == pytest.approx(summary["cost_usd"] + answer["cost_usd"])
+
+
+async def test_the_closing_message_names_each_tool_call_also_one_that_was_refused(room: Room, tmp_path: Path) -> None:
+    site = door(room)
+    room.tools = make_tools(tmp_path)
+    room.model.reply([tool_call("deed", arguments("apples")), tool_call("look", arguments("pears"))])
+    room.model.reply([tool_call("fetch_page", {"url": "https://example.org/a?b=c"})])
+    room.model.reply("Done, I have fetched it.")
+    room.ledger.say("fetch it")
+    await room.work()
+    tools = (await site.owner.get(f"/api/sessions/{CHAT}/messages")).json()["items"][-1]["meta"]["tools"]
+    assert {(tool["name"], tool["about"], tool["failed"]) for tool in tools} == {
+        ("deed", "apples", False),
+        ("look", "pears", False),
+        ("fetch_page", "example.org", True),
+    }
+    kept = {step["n"]: step["name"] for step in (await last(site))["steps"] if step["kind"] == "tool"}
+    assert {tool["n"]: tool["name"] for tool in tools} == kept

@@ -35,6 +35,8 @@ class Furnished:
     job_id: str
     run_id: str
     failed_run_id: str
+    turn_id: str
+    failed_turn_id: str
 
     def pages(self) -> dict[str, str]:
         """Name every page and its address."""
@@ -46,6 +48,8 @@ class Furnished:
             "edit": f"/automations/{self.job_id}/edit",
             "run": f"/runs/{self.run_id}",
             "run-failed": f"/runs/{self.failed_run_id}",
+            "turn": f"/turns/{self.turn_id}",
+            "turn-failed": f"/turns/{self.failed_turn_id}",
             "agents": "/agents",
             "agent": "/agents/main",
             "agent-new": "/agents/new",
@@ -107,7 +111,15 @@ def _make_chat(house: House, failed_run_id: str) -> Furnished:
     house.post(f"/sessions/{chat}/messages?wait=60", text="Tell me each weekday morning what fruit costs.")
     [job] = house.get(f"/jobs?session_key={chat}&q=fruit")["items"]
     run_id = _run(house, job["id"])
-    return Furnished(chat=chat, job_id=job["id"], run_id=run_id, failed_run_id=failed_run_id)
+    made = next(message for message in house.get(f"/sessions/{chat}/messages")["items"] if message["cards"])
+    return Furnished(
+        chat=chat,
+        job_id=job["id"],
+        run_id=run_id,
+        failed_run_id=failed_run_id,
+        turn_id=made["turn_id"],
+        failed_turn_id=house.get(f"/runs/{failed_run_id}")["turn_id"],
+    )
 
 
 def _run(house: House, job_id: str) -> str:

@@ -172,6 +172,9 @@ def test_the_composer_says_whether_a_message_is_seen_now_or_next_and_stop_ends_t
 
     page.get_by_role("button", name="Stop").click()
     expect(log.get_by_text("Something else it is.")).to_be_visible()
+    # What was said so far stays, with a mark.
+    stopped = log.locator("[data-seq]").filter(has=page.get_by_role("img", name="Stopped"))
+    expect(stopped.get_by_text("Once upon a time")).to_be_visible()
     outcomes = [message["meta"].get("outcome") for message in house.get(f"/sessions/{key}/messages")["items"]]
     assert outcomes.count("cancelled") == 1
 

@@ -18,6 +18,7 @@ export const keys = {
   job: (id: string) => ["job", id] as const,
   runs: ["runs"] as const,
   run: (id: string) => ["run", id] as const,
+  turn: (id: string) => ["turn", id] as const,
   deliveries: ["deliveries"] as const,
 };
 

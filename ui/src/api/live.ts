@@ -1,7 +1,7 @@
 // The one stream of a tab. It places what arrives, keeps the text of answers in progress, and knows the state of the connection.
 import type { QueryClient } from "@tanstack/react-query";
 import { createStore } from "../store";
-import { setServerTime } from "../time/clock";
+import { nowMs, setServerTime } from "../time/clock";
 import { keys, placeDelivery, placeJob, placeMessage, placeRun, placeSession, refetchSoon } from "./cache";
 import { notifySignedOut } from "./client";
 import { readEvents, StreamRefused } from "./events";
@@ -14,11 +14,16 @@ export type LiveStep = {
   name: string;
   state: "started" | "finished";
   duration_ms: number | null;
+  about: string;
+  failed: boolean;
 };
-export type LiveTurn = { turnId: string; attempt: number; text: string; steps: LiveStep[] };
+/** A model call that failed and is made again after a wait. */
+export type LiveRetry = { n: number; until: number };
+export type LiveTurn = { turnId: string; attempt: number; text: string; steps: LiveStep[]; retry: LiveRetry | null };
 
 type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
 type StepEvent = LiveStep & { session_key: string; turn_id: string };
+type RetryEvent = { session_key: string; turn_id: string; n: number; wait_seconds: number };
 
 const connection = createStore<Connection>("connecting");
 const liveTurns = createStore(new Map<string, LiveTurn>());
@@ -62,7 +67,7 @@ function notifySoon() {
 
 function turnOf(event: { session_key: string; turn_id: string }, attempt: number): LiveTurn {
   const have = turns.get(event.session_key);
-  return have?.turnId === event.turn_id ? have : { turnId: event.turn_id, attempt, text: "", steps: [] };
+  return have?.turnId === event.turn_id ? have : { turnId: event.turn_id, attempt, text: "", steps: [], retry: null };
 }
 
 // Live pieces and rows travel apart: a piece may come after the closing it belongs to, and must not bring it back.
@@ -79,7 +84,8 @@ function onText(event: TextEvent) {
   if (closed.has(event.turn_id)) return;
   const turn = turnOf(event, event.attempt);
   const fresh = event.whole || event.attempt !== turn.attempt;
-  turns.set(event.session_key, { ...turn, attempt: event.attempt, text: fresh ? event.text : turn.text + event.text });
+  const text = fresh ? event.text : turn.text + event.text;
+  turns.set(event.session_key, { ...turn, attempt: event.attempt, text, retry: null });
   notifySoon();
 }
 
@@ -88,7 +94,14 @@ function onStep(event: StepEvent) {
   const turn = turnOf(event, 1);
   const steps = [...turn.steps.filter((step) => step.n !== event.n || step.kind !== event.kind), event];
   // Text before a tool call is not the answer yet, but it is what the person reads: keep it until new text comes.
-  turns.set(event.session_key, { ...turn, steps });
+  turns.set(event.session_key, { ...turn, steps, retry: null });
+  notifySoon();
+}
+
+function onRetry(event: RetryEvent) {
+  if (closed.has(event.turn_id)) return;
+  const retry = { n: event.n, until: nowMs() + event.wait_seconds * 1000 };
+  turns.set(event.session_key, { ...turnOf(event, 1), retry });
   notifySoon();
 }
 
@@ -147,6 +160,7 @@ export function connect(client: QueryClient): () => void {
   on("agents", () => refetchSoon(client, keys.agents));
   on<TextEvent>("text", onText);
   on<StepEvent>("step", onStep);
+  on<RetryEvent>("retry", onRetry);
 
   function open() {
     window.clearTimeout(retry);

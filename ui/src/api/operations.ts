@@ -1,5 +1,5 @@
 // The server's operations under the server's names, one function each.
-import { api, unwrap } from "./client";
+import { api, randomKey, unwrap } from "./client";
 import { storeKey } from "./key";
 import type {
   Agent,
@@ -15,6 +15,7 @@ import type {
   Run,
   RunState,
   ScheduleDraft,
+  Turn,
 } from "./types";
 
 const LIST = 50;
@@ -100,7 +101,12 @@ export const disableJob = (id: string) => unwrap(api.POST("/api/jobs/{id}/disabl
 export const skipJob = (id: string) => unwrap(api.POST("/api/jobs/{id}/skip", { ...byId(id), body: { count: 1 } }));
 export const undoJob = (id: string, revision: number) =>
   unwrap(api.POST("/api/jobs/{id}/undo", { ...byId(id), body: { revision } }));
-export const runJob = (id: string) => unwrap(api.POST("/api/jobs/{id}/run", byId(id)));
+export const runJob = (id: string, idempotencyKey = randomKey()) =>
+  unwrap(
+    api.POST("/api/jobs/{id}/run", {
+      params: { path: { id }, header: { "Idempotency-Key": idempotencyKey } },
+    }),
+  );
 export const whyJob = (id: string, at?: string) =>
   unwrap(api.GET("/api/jobs/{id}/why", { params: { path: { id }, query: { at } } }));
 
@@ -108,6 +114,7 @@ export type RunFilter = { job_id?: string; session_key?: string; state?: RunStat
 export const listRuns = (asked: RunFilter & Paging) => unwrap(api.GET("/api/runs", query(asked)));
 export const getRun = (id: string): Promise<Run> => unwrap(api.GET("/api/runs/{id}", byId(id)));
 export const cancelRun = (id: string) => unwrap(api.POST("/api/runs/{id}/cancel", byId(id)));
+export const getTurn = (id: string) => unwrap(api.GET("/api/turns/{id}", byId(id))) as Promise<Turn>;
 export const listUpcoming = (from: string, to: string) =>
   unwrap(api.GET("/api/upcoming", { params: { query: { from, to } } }));
 

@@ -82,6 +82,15 @@ export const useRuns = (filter: ops.RunFilter, limit = 50) =>
   });
 
 export const useRun = (id: string) => useQuery({ queryKey: keys.run(id), queryFn: () => ops.getRun(id) });
+/** A turn that is over does not change; one that runs is looked at again and again while somebody looks. */
+export const useTurn = (id: string) =>
+  useQuery({
+    queryKey: keys.turn(id),
+    queryFn: () => ops.getTurn(id),
+    staleTime: (query) => (query.state.data?.state === "closed" ? Number.POSITIVE_INFINITY : 0),
+    refetchInterval: (query) => (query.state.data?.state === "running" ? RUNNING_TURN_MS : false),
+  });
+const RUNNING_TURN_MS = 2000;
 export const useWhy = (id: string, at?: string) =>
   useQuery({ queryKey: ["why", id, at ?? ""], queryFn: () => ops.whyJob(id, at) });
 export const useUpcoming = (from: string, to: string) =>

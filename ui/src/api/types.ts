@@ -29,6 +29,9 @@ export type Card = Shapes["CardShape"];
 export type CardChange = Card["change"];
 export type MessageDelivery = Shapes["CarriedShape"];
 
+/** A tool call in one line, on the message that closes its turn. A null `failed`: nobody knows whether it took effect. */
+export type ToolLine = { n: number; name: string; about: string; failed: boolean | null; duration_ms: number | null };
+
 export type MessageMeta = {
   cron_turn?: boolean;
   cron_job_id?: string;
@@ -37,12 +40,19 @@ export type MessageMeta = {
   cron_trigger?: Run["trigger"];
   cron_due_at?: string;
   outcome?: "failed" | "cancelled";
+  partial?: boolean;
+  tools?: ToolLine[];
   source?: string;
   hook_id?: string;
   hook_name?: string | null;
   [more: string]: unknown;
 };
 export type Message = Omit<Shapes["MessageShape"], "meta"> & { meta: MessageMeta };
+
+/** What trying again means: a person's words are sent again; an automation runs again. */
+export type Again =
+  | { kind: "message"; sessionKey: string; turnId: string; text: string }
+  | { kind: "run"; jobId: string; runId: string };
 
 export type Job = Shapes["JobShape"];
 export type JobStatus = Job["status"];
@@ -59,10 +69,16 @@ export type ScheduleDraft =
   | { kind: "cron"; cron: string; tz: string };
 
 type WholeRun = Shapes["RunShape"];
-/** Lists and events leave out the prompt, its variables, the error and the steps. */
-export type Run = Shapes["RunRow"] & Partial<Pick<WholeRun, "prompt" | "variables" | "error" | "steps">>;
+/** Lists and events leave out the prompt, its variables, the error, the steps and the retries. */
+export type Run = Shapes["RunRow"] & Partial<Pick<WholeRun, "prompt" | "variables" | "error" | "steps" | "retries">>;
 export type RunState = Run["state"];
 export type Step = Shapes["StepShape"];
+type WholeTurn = Shapes["TurnShape"];
+/** Lists leave out the steps and the retries. */
+export type Turn = WholeTurn & Required<Pick<WholeTurn, "steps" | "retries">>;
+export type TurnStep = Shapes["TurnStepShape"];
+export type Retry = Shapes["RetryShape"];
+export type Usage = Shapes["UsageShape"];
 
 export type Delivery = Shapes["DeliveryShape"];
 export type DeliveryState = Delivery["state"];

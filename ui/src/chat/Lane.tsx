@@ -65,6 +65,11 @@ function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
         ) : (
           <>Working on {nameOfRun(turn.run_id, jobs) ?? sourceWord[turn.source]}</>
         )}
+        {live?.retry && (
+          <span className="text-wait">
+            , the model failed, next try {live.retry.until > now ? `in ${spanOf(live.retry.until - now)}` : "now"}
+          </span>
+        )}
         {step?.kind === "tool" && <span className="text-mute">, using {step.name}</span>}
       </span>
       {turn.run_id && (

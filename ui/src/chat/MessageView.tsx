@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { memo, type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { placeDelivery } from "../api/cache";
 import { retryDelivery } from "../api/operations";
-import type { Message, MessageDelivery } from "../api/types";
+import type { Again, Message, MessageDelivery } from "../api/types";
 import { ErrorBoundary } from "../parts/ErrorBoundary";
 import { Glyph } from "../parts/Glyph";
 import { Icon, type IconName } from "../parts/Icon";
@@ -17,6 +17,8 @@ import { nowMs } from "../time/clock";
 import { clockOf, clockWithSeconds, latenessOf, stampOf } from "../time/format";
 import { Zone } from "../time/Time";
 import { MessageCard } from "./JobCard";
+import { ToolLines } from "./ToolLines";
+import { TryAgain } from "./TryAgain";
 
 type MessageProps = {
   message: Message;
@@ -24,14 +26,19 @@ type MessageProps = {
   follows: boolean;
   cardOf: (jobId: string) => number | undefined;
   marked: boolean;
+  again?: Again | null;
 };
 
-export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked }: MessageProps) {
+export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked, again }: MessageProps) {
+  const { tools } = message.meta;
+  const turnId = message.role === "assistant" ? message.turn_id : null;
   return (
-    <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked}>
+    <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked} turnId={turnId}>
+      {turnId && tools && tools.length > 0 && <ToolLines turnId={turnId} lines={tools} />}
       <ErrorBoundary fallback={<PlainText text={message.text} />}>
         <Body message={message} zone={zone} follows={follows} />
       </ErrorBoundary>
+      {again && <TryAgain again={again} />}
       {message.cards.map((card) => (
         <MessageCard key={card.job_id + card.revision} card={card} whole={cardOf(card.job_id) === message.seq} />
       ))}
@@ -111,14 +118,23 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
   );
 }
 
-/** A closing without an answer: the short line the server gave, under the outcome's own sign. */
+/** A closing without an answer: what there was of one, and the short line the server gave, under the outcome's own sign. */
 function Unfinished({ message }: { message: Message }) {
   const failed = message.meta.outcome === "failed";
+  // The server's line is the last paragraph; what the agent said before it stands in front.
+  const cut = message.meta.partial ? message.text.lastIndexOf("\n\n") : -1;
   return (
-    <div className={`flex gap-2.5 ${failed ? "" : "text-mute"}`}>
-      <Glyph shape={failed ? "error" : "cancelled"} label={failed ? "Failed" : "Cancelled"} className="mt-[0.4rem]" />
-      <Markdown text={message.text} />
-    </div>
+    <>
+      {cut > 0 && (
+        <div className="mb-1.5">
+          <Markdown text={message.text.slice(0, cut)} />
+        </div>
+      )}
+      <div className={`flex gap-2.5 ${failed ? "" : "text-mute"}`}>
+        <Glyph shape={failed ? "error" : "cancelled"} label={failed ? "Failed" : "Stopped"} className="mt-[0.4rem]" />
+        <Markdown text={cut > 0 ? message.text.slice(cut + 2) : message.text} />
+      </div>
+    </>
   );
 }
 
@@ -241,10 +257,17 @@ export function QuietLine({ messages, zone }: { messages: Message[]; zone: strin
   );
 }
 
-type LineProps = { at: string | null; zone: string; seq?: number; marked?: boolean; children: ReactNode };
+type LineProps = {
+  at: string | null;
+  zone: string;
+  seq?: number;
+  marked?: boolean;
+  turnId?: string | null;
+  children: ReactNode;
+};
 
-/** The transcript is a timetable: times stand in a column of their own. */
-export function Line({ at, zone, seq, marked = false, children }: LineProps) {
+/** The transcript is a timetable: times stand in a column of their own. That of an answer leads to its turn. */
+export function Line({ at, zone, seq, marked = false, turnId = null, children }: LineProps) {
   const instant = at ? Date.parse(at) : null;
   return (
     <article
@@ -253,9 +276,16 @@ export function Line({ at, zone, seq, marked = false, children }: LineProps) {
     >
       {instant !== null && at ? (
         <Tooltip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
-          <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-fine text-mute">
-            {clockOf(instant, zone)}
-          </time>
+          {turnId ? (
+            <Link to={pathTo.turn(turnId)} className="h-fit w-fit pt-[0.17rem] text-fine text-mute hover:underline">
+              <time dateTime={at}>{clockOf(instant, zone)}</time>
+              <span className="sr-only">, how this answer came about</span>
+            </Link>
+          ) : (
+            <time dateTime={at} className="h-fit w-fit pt-[0.17rem] text-fine text-mute">
+              {clockOf(instant, zone)}
+            </time>
+          )}
         </Tooltip>
       ) : (
         <span className="hidden sm:block" />

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Transcript as Loaded } from "../api/cache";
-import { useLiveTurn } from "../api/live";
+import { type LiveTurn, useLiveTurn } from "../api/live";
 import { loadNewer, loadOlder, moveTo } from "../api/queries";
 import type { Job } from "../api/types";
 import { Icon } from "../parts/Icon";
@@ -16,6 +16,7 @@ import { type Entry, entriesOf, newestCards } from "./entries";
 import { JobCard, JobLine } from "./JobCard";
 import { Line, MessageView, PersonBody, QuietLine } from "./MessageView";
 import { drop, type Outgoing, postAgain, useOutbox } from "./outbox";
+import { LiveToolLines } from "./ToolLines";
 
 type TranscriptProps = { sessionKey: string; loaded: Loaded; jobs: Job[]; zone: string; at: number | null };
 
@@ -79,7 +80,7 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
           {loaded.newer ? (
             <Beyond which="later" busy={busy} load={newer} />
           ) : (
-            <Tail sessionKey={sessionKey} zone={zone} text={live?.text ?? ""} outgoing={outgoing} />
+            <Tail sessionKey={sessionKey} zone={zone} live={live} outgoing={outgoing} />
           )}
         </div>
       </div>
@@ -106,21 +107,22 @@ function Beyond({ which, busy, load }: { which: "earlier" | "later"; busy: boole
 function Tail({
   sessionKey,
   zone,
-  text,
+  live,
   outgoing,
 }: {
   sessionKey: string;
   zone: string;
-  text: string;
+  live: LiveTurn | undefined;
   outgoing: Outgoing[];
 }) {
   const view = (one: Outgoing) => <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />;
   return (
     <>
       {outgoing.filter(opens).map(view)}
-      {text !== "" && (
+      {live && (live.text !== "" || live.steps.some((step) => step.kind === "tool")) && (
         <Line at={null} zone={zone}>
-          <Markdown text={text} live />
+          <LiveToolLines steps={live.steps} />
+          {live.text !== "" && <Markdown text={live.text} live />}
         </Line>
       )}
       {outgoing.filter((one) => !opens(one)).map(view)}
@@ -162,6 +164,7 @@ const EntryView = memo(function EntryView({ entry, zone, cardOf, at }: EntryProp
           follows={entry.follows}
           cardOf={cardOf}
           marked={entry.message.seq === at}
+          again={entry.again}
         />
       );
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job, Message } from "../api/types";
-import { type Entry, entriesOf, newestCards } from "./entries";
+import { againOf, type Entry, entriesOf, newestCards } from "./entries";
 
 let seq = 0;
 
@@ -86,4 +86,24 @@ test("the newest card of a job is the one drawn whole", () => {
   const first = message("2026-11-16T10:00:00Z", { cards: [{ job_id: "job_a" }] as Message["cards"] });
   const second = message("2026-11-16T11:00:00Z", { cards: [{ job_id: "job_a" }] as Message["cards"] });
   assert.equal(newestCards([first, second]).get("job_a"), second.seq);
+});
+
+test("what failed or was stopped can be tried again, until more was said", () => {
+  const at = "2026-11-16T10:00:00Z";
+  const closing = (meta: Message["meta"], more: Partial<Message> = {}) =>
+    message(at, { role: "assistant", turn_id: "t1", session_key: "web:a", meta, ...more });
+  const opening = message(at, { turn_id: "t1", text: "how much" });
+  const injected = message(at, { turn_id: "t1", text: "in euros" });
+  const failed = closing({ outcome: "failed" });
+  assert.deepEqual(againOf(failed, [opening, injected, failed]), {
+    kind: "message",
+    sessionKey: "web:a",
+    turnId: "t1",
+    text: "how much\n\nin euros",
+  });
+  const later = message(at, { turn_id: "t2", text: "never mind" });
+  assert.equal(againOf(failed, [opening, failed, later]), null);
+  assert.equal(againOf(closing({}), [opening]), null);
+  const run = { outcome: "failed", cron_job_id: "job_1", cron_run_id: "job_1:1" } as const;
+  assert.deepEqual(againOf(closing(run, { kind: "scheduled" }), []), { kind: "run", jobId: "job_1", runId: "job_1:1" });
 });

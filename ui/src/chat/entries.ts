@@ -1,11 +1,11 @@
 // The transcript's order: messages, day lines, quiet checks folded into one, and cards of jobs made at other doors.
 import type { Transcript } from "../api/cache";
-import type { Job, Message } from "../api/types";
+import type { Again, Job, Message } from "../api/types";
 import { dateKey } from "../time/format";
 
 export type Entry =
   | { kind: "day"; key: string; at: number }
-  | { kind: "message"; key: string; message: Message; follows: boolean }
+  | { kind: "message"; key: string; message: Message; follows: boolean; again: Again | null }
   | { kind: "quiet"; key: string; messages: Message[] }
   | { kind: "job"; key: string; job: Job; whole: boolean };
 
@@ -52,10 +52,24 @@ export function entriesOf(loaded: Transcript, jobs: Job[], zone: string): Entry[
         key: String(message.seq),
         message,
         follows: messages[index - 1]?.turn_id === message.turn_id && message.turn_id !== null,
+        again: againOf(message, messages),
       });
   }
   straysUntil(Number.POSITIVE_INFINITY);
   return entries;
+}
+
+/** What trying again means for an answer that failed or was stopped; not once more was said. */
+export function againOf(closing: Message, messages: Message[]): Again | null {
+  const { outcome, cron_job_id: jobId, cron_run_id: runId } = closing.meta;
+  if (closing.role !== "assistant" || outcome === undefined || closing.turn_id === null) return null;
+  if (runId !== undefined && jobId !== undefined)
+    return outcome === "failed" && closing.kind === "scheduled" ? { kind: "run", jobId, runId } : null;
+  const said = messages.filter((message) => message.role === "user" && message.kind === "chat");
+  if (closing.kind !== "chat" || said.at(-1)?.turn_id !== closing.turn_id) return null;
+  const own = said.filter((message) => message.turn_id === closing.turn_id && message.meta.source !== "hook");
+  const text = own.map((message) => message.text).join("\n\n");
+  return text ? { kind: "message", sessionKey: closing.session_key, turnId: closing.turn_id, text } : null;
 }
 
 const sameJob = (a: Message | undefined, b: Message) => a?.meta.cron_job_id === b.meta.cron_job_id;

@@ -30,9 +30,12 @@ function change(key: string, id: string, changes: Partial<Outgoing>) {
 
 export const useOutbox = (key: string) => boxes.use((all) => all.get(key) ?? NONE);
 
-export function post(key: string, text: string, mode: "inject" | "queue"): Promise<boolean> {
+/** An id of one's own makes it a thing that is sent once, however often it is asked for. */
+export function post(key: string, text: string, mode: "inject" | "queue", id = randomKey()): Promise<boolean> {
+  const before = boxOf(key).find((one) => one.id === id);
+  if (before) return before.state === "refused" ? postAgain(key, before) : Promise.resolve(true);
   const one: Outgoing = {
-    id: randomKey(),
+    id,
     text,
     mode,
     sentAt: Date.now(),

@@ -1,6 +1,6 @@
 // The states, each with a colour and a shape of its own: the same in strip, list, calendar and command line.
 //   ok ●   error ✕   waiting ○   running ◐   skipped –   cancelled ⊘   disabled ‖   coming ○ (ink)   done ✓
-import type { DeliveryState, Job, JobStatus, RunState } from "../api/types";
+import type { DeliveryState, Job, JobStatus, RunState, Turn } from "../api/types";
 
 export type Shape = "ok" | "error" | "waiting" | "running" | "skipped" | "cancelled" | "disabled" | "coming" | "done";
 
@@ -84,6 +84,14 @@ export function Glyph({ shape, size = 12, label, className }: GlyphProps) {
 const HERE = [0];
 
 export const shapeOfRun = (state: RunState): Shape => (state === "queued" ? "waiting" : state);
+
+const turnShapes: Record<NonNullable<Turn["outcome"]>, Shape> = {
+  answered: "ok",
+  empty: "ok",
+  failed: "error",
+  cancelled: "cancelled",
+};
+export const shapeOfTurn = (turn: Turn): Shape => (turn.outcome ? turnShapes[turn.outcome] : "running");
 
 const jobShapes: Record<JobStatus, Shape> = { active: "ok", paused: "disabled", attention: "error", done: "done" };
 export const shapeOfStatus = (status: JobStatus): Shape => jobShapes[status];

@@ -20,6 +20,9 @@ import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { durationOf, stampOf } from "../time/format";
 import { Stamp } from "../time/Time";
+import { Retries } from "../turns/Retries";
+import { Cost, Tokens } from "../turns/Spent";
+import { WentWrong } from "../turns/WentWrong";
 import { RunTimeline } from "./RunTimeline";
 
 export default function RunPage({ runId }: { runId: string }) {
@@ -73,7 +76,12 @@ function Whole({ run }: { run: Run }) {
       </div>
       {run.error && (
         <Part title="What went wrong">
-          <WentWrong error={run.error} said={run.error_summary} />
+          <WentWrong summary={run.error_summary} error={run.error} />
+        </Part>
+      )}
+      {run.retries && run.retries.length > 0 && (
+        <Part title="Tried again">
+          <Retries retries={run.retries} zone={zone} />
         </Part>
       )}
       {run.opening_seq !== null && (
@@ -84,6 +92,11 @@ function Whole({ run }: { run: Run }) {
       {run.steps && run.steps.length > 0 && (
         <Part title="Steps">
           <Steps steps={run.steps} />
+          {run.turn_id && (
+            <Link to={pathTo.turn(run.turn_id)} className="link mt-2 inline-block text-small">
+              Show each step with input and result
+            </Link>
+          )}
         </Part>
       )}
       {run.deliveries && run.deliveries.length > 0 && (
@@ -136,26 +149,6 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
       <h2 className="mb-2">{title}</h2>
       {children}
     </section>
-  );
-}
-
-function WentWrong({ error, said }: { error: string; said: string | null }) {
-  return (
-    <>
-      <p className="rounded-md bg-bad-tint px-4 py-3 text-bad [overflow-wrap:anywhere]">{said}</p>
-      {said !== error && (
-        <details className="mt-2 text-small">
-          <summary className="text-mute hover:text-ink">The whole story</summary>
-          <pre
-            className="mt-2 max-h-80 overflow-auto rounded-md border bg-tint px-4 py-3 font-mono text-fine whitespace-pre-wrap"
-            tabIndex={0}
-            aria-label="Error"
-          >
-            {error}
-          </pre>
-        </details>
-      )}
-    </>
   );
 }
 
@@ -263,9 +256,14 @@ function Record({ run, zone }: { run: Run; zone: string }) {
         </Fact>
       )}
       {run.usage && (run.usage.input_tokens > 0 || run.usage.output_tokens > 0) && (
-        <Fact name="Tokens">
-          {run.usage.input_tokens.toLocaleString("en-GB")} in, {run.usage.output_tokens.toLocaleString("en-GB")} out
-        </Fact>
+        <>
+          <Fact name="Tokens">
+            <Tokens usage={run.usage} />
+          </Fact>
+          <Fact name="Cost">
+            <Cost usage={run.usage} />
+          </Fact>
+        </>
       )}
       <Fact name="Conversation">
         <Link to={pathTo.chat(run.session_key)} className="link">
