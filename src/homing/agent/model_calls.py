@@ -46,16 +46,18 @@ async def call_model(turn: Progress, model: Model, settings: ModelSettings, slee
         raise ModelFailed(
             f"The turn used up its {turn.ask.max_model_calls} model calls without an answer.", permanent=True
         )
-    started, n = time.monotonic(), turn.next_step()
-    response = await _try(turn, model, settings, n, sleep)
+    n = turn.next_step()
+    response, duration_ms = await _try(turn, model, settings, n, sleep)
     response = _distinct(response, turn.responses)
-    duration_ms = round((time.monotonic() - started) * 1000)
     await turn.journal.model_done(response, name=turn.ask.model, duration_ms=duration_ms)
     await turn.journal.tell(LiveStep(n=n, kind="model", name=turn.ask.model, state="finished", duration_ms=duration_ms))
     turn.messages = [*turn.messages, response]
 
 
-async def _try(turn: Progress, model: Model, settings: ModelSettings, n: int, sleep: Sleep) -> ModelResponse:
+async def _try(
+    turn: Progress, model: Model, settings: ModelSettings, n: int, sleep: Sleep
+) -> tuple[ModelResponse, int]:
+    """Give the response, and how long the call took that gave it."""
     waits = iter(WAIT_SECONDS)
     while True:
         started = time.monotonic()
@@ -74,10 +76,15 @@ async def _try(turn: Progress, model: Model, settings: ModelSettings, n: int, sl
                 said = failed.detail
             else:
                 await live.flush()
-                return response
-        duration_ms = round((time.monotonic() - started) * 1000)
-        await turn.journal.model_retried(said, name=turn.ask.model, n=n, duration_ms=duration_ms, wait_seconds=pause)
+                return response, _ms_since(started)
+        await turn.journal.model_retried(
+            said, name=turn.ask.model, n=n, duration_ms=_ms_since(started), wait_seconds=pause
+        )
         await sleep(pause)
+
+
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
 
 
 async def _show_injected(turn: Progress) -> None:

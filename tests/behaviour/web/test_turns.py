@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +250,10 @@ async def test_a_repeated_model_call_is_on_record_with_the_providers_words_and_t
         assert retry["wait_seconds"] == 0
         model = wired.instance.model.partition(":")[2]
         assert retry["error"] == f"Rate limit reached for sk-*** Slow down. ({kind} from {model})"
-    assert [step["kind"] for step in turn["steps"]] == ["model"]
+    [step] = turn["steps"]
+    assert step["kind"] == "model"
+    waited = datetime.fromisoformat(step["started_at"]) - datetime.fromisoformat(retry["at"])
+    assert waited.total_seconds() >= retry["wait_seconds"]
     assert turn["outcome"] == "answered"
     assert [step["kind"] for step in run["steps"]] == ["model"]
 
