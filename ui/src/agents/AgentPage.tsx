@@ -26,6 +26,7 @@ import {
   pick,
 } from "./draft";
 import { EntryList } from "./EntryList";
+import { McpServers } from "./McpServers";
 import { RemoveAgent } from "./RemoveAgent";
 import { ToolRows } from "./ToolRows";
 
@@ -282,6 +283,7 @@ function Form({ stored, offered, admin }: { stored: Agent | null; offered: Agent
           </>
         )}
       </fieldset>
+      {base && admin && <McpServers agentId={base.id} />}
       {base && <OnRecord agent={base} />}
       {base && admin && base.id !== MAIN_AGENT && <RemoveAgent agent={base} />}
       <div aria-live="assertive">

@@ -52,6 +52,15 @@ export const updateAgent = (id: string, body: AgentPatch): Promise<Agent> =>
   unwrap(api.PATCH("/api/agents/{id}", { ...byId(id), body }));
 export const removeAgent = (id: string) => unwrap(api.DELETE("/api/agents/{id}", byId(id)));
 
+const byName = (id: string, name: string) => ({ params: { path: { id, name } } });
+export const listMcpServers = (id: string) => unwrap(api.GET("/api/agents/{id}/mcp-servers", byId(id)));
+export const testMcpServer = (id: string, name: string) =>
+  unwrap(api.POST("/api/agents/{id}/mcp-servers/{name}/test", byName(id, name)));
+export const acceptMcpTools = (id: string, name: string, sha256: string) =>
+  unwrap(
+    api.POST("/api/agents/{id}/mcp-servers/{name}/accept", { ...byName(id, name), body: { tools_sha256: sha256 } }),
+  );
+
 export const listSessions = (asked: Paging & { q?: string }) => unwrap(api.GET("/api/sessions", query(asked)));
 export const addSession = (body: { key?: string; title?: string; timezone?: string; agent_id?: string }) =>
   unwrap(api.POST("/api/sessions", { body }));

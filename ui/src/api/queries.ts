@@ -22,6 +22,12 @@ export const useAgents = (wanted = true) =>
   useQuery({ queryKey: keys.agents, queryFn: async () => (await ops.listAgents()).items, enabled: wanted });
 export const useAgent = (id: string) => useQuery({ queryKey: keys.agent(id), queryFn: () => ops.getAgent(id) });
 
+export const useMcpServers = (id: string) =>
+  useQuery({
+    queryKey: [...keys.agent(id), "mcp"],
+    queryFn: async () => (await ops.listMcpServers(id)).items,
+  });
+
 /** What an agent is called; the list is asked for only where it is not `main`. */
 export function useAgentName(id: string): string {
   const agents = useAgents(id !== MAIN_AGENT).data;

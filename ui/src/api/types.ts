@@ -17,6 +17,7 @@ export type Memory = Shapes["MemoryShape"];
 export type Agent = Shapes["AgentShape"];
 export type AgentTool = Shapes["ToolInEffect"];
 export type ToolPolicy = AgentTool["policy"];
+export type McpServer = Shapes["McpServerShape"];
 export type AgentDraft = Shapes["AddAgent"];
 export type AgentPatch = Shapes["UpdateAgent"];
 
