@@ -259,11 +259,11 @@ function Origin({ job, zone }: { job: Job; zone: string }) {
         Where it comes from
       </h2>
       <Facts>
-        <Fact name="Made by">
+        <Fact name="Created by">
           {doorWord[job.origin.door] ?? job.origin.door}
           {job.origin.turn_id && <OriginLink sessionKey={job.session_key} turnId={job.origin.turn_id} />}
         </Fact>
-        <Fact name="Made">
+        <Fact name="Created">
           <Stamp at={job.created_at} zone={zone} />
         </Fact>
         <Fact name="Last changed">

@@ -213,7 +213,7 @@ function NextRun({ job, zone }: { job: Job; zone: string }) {
         {job.state.running_at ? "Running now" : "Waiting"}
       </Link>
     );
-  if (!next) return <span className="text-mute">{job.enabled ? "No time left" : "Not planned"}</span>;
+  if (!next) return <span className="text-mute">{job.enabled ? "No more runs" : "Paused"}</span>;
   return <Relative at={next} zone={zone} />;
 }
 

@@ -25,7 +25,7 @@ const kinds: [Payload["kind"], string, string][] = [
     "A reminder, word for word",
     "The text is sent as it is: no model, no waiting, not even for an answer in progress.",
   ],
-  ["system_event", "A note for the agent", "It is laid into the conversation, and the agent is woken to see it."],
+  ["system_event", "A note for the agent", "It is added to the conversation, and the agent is woken to see it."],
 ];
 
 // No key looks like this: keys have a colon.
@@ -67,7 +67,7 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
         )}
       </Labelled>
       <Choices
-        legend="Who acts"
+        legend="What happens"
         name="kind"
         value={draft.payloadKind}
         options={kinds}
@@ -147,7 +147,7 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
       )}
       {turn && <Check label="Stay quiet when there is no news" on={draft.quiet} set={(quiet) => set({ quiet })} />}
       <Check
-        label="Delete it once it ran well"
+        label="Delete after it succeeds"
         on={draft.deleteAfterRun}
         set={(deleteAfterRun) => set({ deleteAfterRun })}
       />
@@ -161,12 +161,12 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
             "Catch up once",
             "The newest missed time runs, late, and the agent is told how late and how many were missed.",
           ],
-          ["skip", "Leave it out", "It is recorded as missed, and the next time is as planned."],
+          ["skip", "Skip it", "It is recorded as missed, and the next time is as planned."],
         ]}
         onChange={(catchUp) => set({ catchUp })}
       />
       {draft.catchUp === "latest" && (
-        <Labelled label="But not when it is older than (hours)" error={errorOf("catch_up_window_seconds")} narrow>
+        <Labelled label="Unless it is later than this (hours)" error={errorOf("catch_up_window_seconds")} narrow>
           {(props) => (
             <input
               type="number"

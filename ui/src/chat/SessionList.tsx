@@ -50,7 +50,7 @@ export function SessionList({ onChoose }: { onChoose?: () => void }) {
         )}
         {list.isSuccess && sessions.length === 0 && (
           <p className="px-2.5 py-3 text-small text-mute">
-            {asked ? `Nothing about “${asked}”.` : "Your conversations will stand here."}
+            {asked ? `Nothing about “${asked}”.` : "Your conversations will appear here."}
           </p>
         )}
         <PagedList
