@@ -146,7 +146,8 @@ async def test_a_model_at_work_is_no_stall_before_it(home: Home) -> None:
 
 async def test_a_timeout_says_in_the_record_what_it_was_waiting_for(home: Home) -> None:
     home.model.reply(fault("hang"))
-    waiting, stalled = add_timed(home), add_timed(home, session_key="web:stalled")
+    # Long enough that the model is called in time on any machine.
+    waiting, stalled = add_timed(home, 3.0), add_timed(home, session_key="web:stalled")
     home.pass_time(hours=1, seconds=1)
     await home.tick()
     await home.work()

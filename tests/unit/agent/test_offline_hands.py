@@ -14,7 +14,7 @@ OUTSIDE = ("fetch_url", "search_web", "read_file", "list_files", "run_command")
 class Hands(Talk):
     """A talk in which the outside tools answer with the arguments they got, framed as data."""
 
-    def __init__(self, *, without=(), answer="apples 2.10"):
+    def __init__(self, *, without=(), answer: str | None = "apples 2.10"):
         super().__init__()
         self.asked: list[tuple[str, dict[str, object]]] = []
 
