@@ -38,6 +38,8 @@ class Hands(Talk):
         ("list files", "list_files", {"path": ""}),
         ("show me the files in src", "list_files", {"path": "src"}),
         ("run ls -l", "run_command", {"command": "ls -l"}),
+        ("run pwd; ls -la", "run_command", {"command": "pwd; ls -la"}),
+        ("run `uname`", "run_command", {"command": "`uname`"}),
         ("$ ls; pwd", "run_command", {"command": "ls; pwd"}),
     ],
 )
@@ -66,6 +68,20 @@ async def test_a_wish_is_no_command():
 async def test_a_tool_that_the_agent_does_not_have_is_named(text):
     answer = await Hands(without=OUTSIDE).say(text)
     assert "is not available to this agent" in answer
+
+
+async def test_without_the_scheduler_a_reminder_is_refused_in_plain_words():
+    talk = Talk(without=["schedule_task"])
+    assert "the tool schedule_task is not available to this agent" in await talk.say("remind me in 1 minute to x")
+
+
+async def test_an_automation_runs_a_command_that_is_marked_as_one_and_repeats_everything_else():
+    talk = Hands()
+    await talk.say("every day at 9 $ date")
+    assert talk.calls[-1]["message"] == "$ date"
+    await talk.say("<prompt>", source="run", message="$ date")
+    assert talk.asked == [("run_command", {"command": "date"})]
+    assert await talk.say("<prompt>", source="run", message="run errands") == "run errands"
 
 
 async def test_a_refusal_is_told_as_it_is():

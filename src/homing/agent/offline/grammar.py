@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from homing.agent.offline import automations, hands, memories
 from homing.agent.offline.phrases import TO_DO, split_back, split_front, strip_joint
-from homing.agent.offline.plans import HELP, LABEL, Plan, say
+from homing.agent.offline.plans import HELP, LABEL, NOT_OFFERED, Plan, say
 from homing.agent.offline.scene import Call, Scene
 
 Rule: TypeAlias = tuple[re.Pattern[str], Callable[[Scene, re.Match[str]], Plan]]
@@ -59,6 +59,9 @@ def respond(scene: Scene) -> list[Call] | str:
         try:
             calls = next(plan)
             while True:
+                if absent := next((call.tool for call in calls if call.tool not in scene.offered), None):
+                    answers.append(NOT_OFFERED.format(tool=absent))
+                    break
                 if len(results) < len(calls):
                     return calls
                 done, results = results[: len(calls)], results[len(calls) :]
@@ -118,11 +121,11 @@ _ASKING: tuple[Rule, ...] = (
     (_RECALL, lambda scene, found: memories.recall(scene, _anything(found))),
 )
 _LOOKING: tuple[Rule, ...] = (
-    (_FETCH, lambda scene, found: hands.use(scene, "fetch_url", url=found["url"])),
-    (_SEARCH, lambda scene, found: hands.use(scene, "search_web", query=found["query"])),
-    (_READ, lambda scene, found: hands.use(scene, "read_file", path=found["path"])),
-    (_FILES, lambda scene, found: hands.use(scene, "list_files", path=found["path"] or "")),
-    (_SHELL, lambda scene, found: hands.use(scene, "run_command", command=found["command"])),
+    (_FETCH, lambda scene, found: hands.use("fetch_url", url=found["url"])),
+    (_SEARCH, lambda scene, found: hands.use("search_web", query=found["query"])),
+    (_READ, lambda scene, found: hands.use("read_file", path=found["path"])),
+    (_FILES, lambda scene, found: hands.use("list_files", path=found["path"] or "")),
+    (_SHELL, lambda scene, found: hands.use("run_command", command=found["command"])),
 )
 _SCHEDULED_RULES: tuple[Rule, ...] = (*_ASKING, *_LOOKING, (_SAY, lambda scene, found: say(found["text"])))
 _RULES: tuple[Rule, ...] = (

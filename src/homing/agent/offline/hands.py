@@ -9,19 +9,13 @@ from homing.agent.offline.scene import Call, Scene
 
 _SHOWN = 4000
 # "run the tests" is a wish, "run ls -l" a command.
-_COMMAND = re.compile(r"(?!(?:the|my|our|all|it|that|this|every|another|an?)\b)[a-z0-9_./~-]+(?:\s.*)?", re.DOTALL)
+_COMMAND = re.compile(r"(?!(?:the|my|our|all|it|that|this|every|another|an?)\b)[a-z0-9_./~`$(-].*", re.DOTALL)
 _NAMED = re.compile(r'"(?P<name>[^"\n]*)" \((?P<id>[^\s()]+)\)')
 _BACKTICKS = re.compile(r"`{3,}")
 
 
-def use(scene: Scene, tool: str, **args: object) -> Plan:
+def use(tool: str, **args: object) -> Plan:
     """Call one tool and show what it gave, word for word."""
-    if tool not in scene.offered:
-        yield from ()
-        return (
-            f"I cannot do that here: the tool {tool} is not available to this agent."
-            " `homing agents get` shows which are, and why one is not."
-        )
     [result] = yield [Call(tool=tool, args=args)]
     return _quoted(unframed(result.told)) if result.ok else result.told
 
@@ -30,10 +24,11 @@ def run(scene: Scene, target: str) -> Plan:
     """Run an automation by its name or number; what is none of them is a command for the sandbox."""
     if not _COMMAND.fullmatch(target) or target.replace(" ", "").isdigit() or target == "all":
         return (yield from automations.change(scene, "run", target))
-    [listed] = yield [Call(tool=scene.scheduler, args={"action": "list"})]
-    if target.casefold() in _names(listed.text):
-        return (yield from automations.change(scene, "run", target))
-    return (yield from use(scene, "run_command", command=target))
+    if scene.scheduler in scene.offered:
+        [listed] = yield [Call(tool=scene.scheduler, args={"action": "list"})]
+        if target.casefold() in _names(listed.text):
+            return (yield from automations.change(scene, "run", target))
+    return (yield from use("run_command", command=target))
 
 
 def _names(listing: str) -> set[str]:

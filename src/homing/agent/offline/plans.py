@@ -9,12 +9,17 @@ Plan: TypeAlias = Generator[list[Call], list[Result], str]
 
 LABEL = "Offline mode (not an AI): "
 
+NOT_OFFERED = (
+    "I cannot do that here: the tool {tool} is not available to this agent."
+    " `homing agents get` shows which are, and why one is not."
+)
+
 HELP = """\
 this is what I can do without a model:
 - remind me in 2 minutes to stretch
 - every weekday at 8 say good morning
 - list · pause 2 · resume 2 · cancel 2 · cancel all · skip 2 · run 2 · why 2 · undo · again in 10m
-- fetch https://example.org · run ls · what is in notes.txt · list files
+- fetch https://example.org · run ls (in an automation: $ ls) · what is in notes.txt · list files
 - remember that the key is under the mat · what did I say about apples · forget apples
 - help
 
