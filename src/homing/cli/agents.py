@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from homing.cli.connection import AsJson, connected
+from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.lookup import find_agent
-from homing.cli.problems import refused
+from homing.cli.problems import Problem, refused
 from homing.cli.resources import Resource, show_all
-from homing.model.agents import BUILT_IN
+from homing.model.agents import BUILT_IN, MAIN
 from homing.model.contract import Json
 
 _LISTS = {"hosts": "host", "secrets": "secret", "guest_tools": "guest-tool"}
@@ -153,8 +153,17 @@ def remove(
     """Remove agents that no conversation uses."""
     with connected(as_json) as connection:
         for agent in [find_agent(connection.server, given) for given in ids]:
-            gone = connection.server.ask("remove_agent", agent_id=agent["id"])
+            gone = _removed(connection, agent["id"])
             connection.screen.show(gone, partial("Removed {name} ({id}).".format, **agent))
+
+
+def _removed(connection: Connection, agent_id: str) -> Json:
+    try:
+        return connection.server.ask("remove_agent", agent_id=agent_id)
+    except Problem as problem:
+        if problem.body.get("conversations"):
+            problem.hint = f"To give one another agent: homing sessions update SESSION --agent {MAIN}"
+        raise
 
 
 def _texts(model: str | None, thinking: str | None, instructions: str | None) -> Json:

@@ -1,7 +1,7 @@
 """Agents: list them, read one; admins make, change and remove them. An edit counts as rule 40 says."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,8 @@ from homing.store import agents, maintenance, mcp_servers, people
 CHANGED = "agents"
 """Rung when an agent changed. Agents are everybody's, so the ring does not say whose."""
 _MOST = 200
+_NAMED = 5
+_OTHERS = " A conversation of another user is changed by that user only: ask them."
 _ID = re.compile(r"[a-z0-9-]{1,32}")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
@@ -87,17 +89,29 @@ def remove_agent(ctx: Context, ask: AgentRef) -> Gone:
     if ask.agent_id == MAIN:
         raise Conflict("The agent main cannot be removed. Change it with update_agent.")
     agent = _living(agents.lock(ctx.tx, ask.agent_id, alone=True), ask.agent_id)
-    using = agents.count_sessions(ctx.tx, agent.id)
+    using, count = agents.sessions_with(ctx.tx, agent.id, limit=_NAMED)
     if using:
-        has = "1 conversation uses" if using == 1 else f"{using} conversations use"
-        raise Conflict(
-            f"{has} the agent {agent.id}. Give each another agent (update_session with agent_id) or delete it, then"
-            " remove the agent.",
-            extra={"sessions": using},
-        )
+        raise _in_use(ctx, agent, using, count)
     agents.remove(ctx.tx, agent.id)
     _record(ctx, agent, "remove_agent", {"name": agent.name})
     return Gone(id=agent.id)
+
+
+def _in_use(ctx: Context, agent: Agent, using: Sequence[tuple[str, str | None, str]], count: int) -> Conflict:
+    has = "1 conversation uses" if count == 1 else f"{count} conversations use"
+    me = ctx.caller.user_id
+    titled = [(f"{title} ({key})" if title else key, user_id) for key, title, user_id in using]
+    named = ", ".join(called if user_id == me else f"{called} of the user {user_id}" for called, user_id in titled)
+    more = f" and {count - len(using)} more" if count > len(using) else ""
+    others = any(user_id != me for _, _, user_id in using)
+    return Conflict(
+        f"{has} the agent {agent.id}. In use by: {named}{more}. Give each another agent (update_session with agent_id)"
+        f" or delete it, then remove the agent.{_OTHERS if others else ''}",
+        extra={
+            "sessions": count,
+            "conversations": [{"key": key, "title": title, "user_id": user_id} for key, title, user_id in using],
+        },
+    )
 
 
 def _written(

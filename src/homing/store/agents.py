@@ -79,12 +79,14 @@ def ids_like(tx: Tx, beginning: str) -> set[str]:
     return {id_ for (id_,) in tx.rows(sa.select(t.agent.c.id).where(t.agent.c.id.startswith(beginning)))}
 
 
-def count_sessions(tx: Tx, agent_id: str) -> int:
-    """Count the living conversations with an agent; runs that work apart end by themselves."""
+def sessions_with(tx: Tx, agent_id: str, *, limit: int) -> tuple[list[tuple[str, str | None, str]], int]:
+    """Give key, title and user of the newest conversations with an agent, and count all; isolated runs do not count."""
     c = t.session.c
     living = (c.agent_id == agent_id, c.deleted_at.is_(None), c.parent_id.is_(None))
     shared = c.key.startswith(UNIFIED, autoescape=True)
-    return int(tx.rows(sa.select(sa.func.count()).select_from(t.session).where(*living, ~shared))[0][0])
+    columns = (c.key, c.title, c.user_id, sa.func.count().over())
+    rows = tx.rows(sa.select(*columns).where(*living, ~shared).order_by(c.id.desc()).limit(limit))
+    return [(key, title, user_id) for key, title, user_id, _ in rows], int(rows[0][3]) if rows else 0
 
 
 def as_opened(tx: Tx, agent: Agent, revision: int | None) -> Agent:

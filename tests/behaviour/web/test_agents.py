@@ -163,7 +163,7 @@ async def test_an_agent_with_conversations_cannot_be_removed_and_main_never(site
     refused = await owner.delete("/api/agents/research")
     body = problem(refused)
     assert (refused.status_code, body["code"], body["sessions"]) == (409, "wrong_state", 2)
-    assert "2 conversations use the agent research" in body["detail"]
+    assert "2 conversations use the agent research. In use by: web:two, web:one." in body["detail"]
     assert problem(await owner.delete("/api/agents/main"))["code"] == "wrong_state"
     for key in ("web:one", "web:two"):
         await owner.delete(f"/api/sessions/{key}")
@@ -172,6 +172,18 @@ async def test_an_agent_with_conversations_cannot_be_removed_and_main_never(site
     assert (await owner.patch("/api/agents/research", json={"name": "x"})).status_code == 404
     assert (await owner.delete("/api/agents/research")).status_code == 404
     assert (await owner.post("/api/sessions", json={"agent_id": "research"})).status_code == 422
+
+
+async def test_who_removes_an_agent_is_told_whose_conversations_use_it(site: Site) -> None:
+    await added(site)
+    for n in range(5):
+        await site.owner.post("/api/sessions", json={"key": f"web:{n}", "agent_id": "research"})
+    await site.stranger.post("/api/sessions", json={"key": "web:hers", "title": "Roses", "agent_id": "research"})
+    body = problem(await site.owner.delete("/api/agents/research"))
+    assert "In use by: Roses (web:hers) of the user stranger, web:4, web:3, web:2, web:1 and 1 more." in body["detail"]
+    assert "changed by that user only" in body["detail"]
+    assert (body["sessions"], len(body["conversations"])) == (6, 5)
+    assert body["conversations"][0] == {"key": "web:hers", "title": "Roses", "user_id": "stranger"}
 
 
 async def test_a_removed_id_can_be_used_again_without_what_the_old_agent_had(site: Site) -> None:

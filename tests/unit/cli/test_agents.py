@@ -22,6 +22,7 @@ def test_an_agent_is_made_changed_talked_to_and_removed_by_commands_alone(homing
     assert homing("sessions", "get", "cli:fruit-research", "--json").object["agent_id"] == "fruit-research"
     refused = homing("agents", "remove", "pears")
     assert (refused.code, "1 conversation uses the agent fruit-research" in refused.err) == (2, True)
+    assert "homing sessions update SESSION --agent main" in refused.err
     moved = homing("sessions", "update", "cli:fruit-research", "--agent", "main", "--json")
     assert moved.object["agent_id"] == "main"
     assert homing("agents", "remove", "pears").out.strip() == "Removed Pears (fruit-research)."
@@ -35,6 +36,13 @@ def test_a_chat_with_an_agent_in_a_conversation_of_another_says_how_to_change_th
     assert said.code == 2
     assert "homing sessions update cli:garden --agent research" in said.err
     assert "no agent nobody" in homing("chat", "--agent", "nobody").err
+
+
+def test_a_chat_in_which_nothing_was_said_leaves_no_conversation(homing: Homing, server: str) -> None:
+    homing("agents", "add", "Research")
+    assert homing("chat", "--agent", "research", stdin="\n").code == 0
+    assert homing("sessions", "list", "--json").objects == []
+    assert homing("agents", "remove", "research").code == 0
 
 
 def test_one_tool_is_switched_off_without_a_word_about_the_others(homing: Homing) -> None:

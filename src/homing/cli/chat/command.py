@@ -32,17 +32,21 @@ def chat(
             server = Client(held.enter_context(own_server(settings)), known_token(settings), user_agent=CLI)
         held.callback(server.close)
         connection = Connection(settings=settings, server=server, screen=Screen(as_json=False))
-        found = _session(connection, session, agent)
+        found, missing = _find(connection, session, agent)
+
+        def opened() -> Json:
+            return found or server.ask("add_session", **missing)
+
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             from homing.cli.chat.talk import talk_plainly
 
-            talk_plainly(server, found["key"])
+            talk_plainly(server, opened)
             return
-        _talk(server, found)
+        _talk(server, opened())
 
 
-def _session(connection: Connection, named: str | None, agent: str | None) -> Json:
-    """Open a session, made if it is missing; a named agent must be the one that answers there."""
+def _find(connection: Connection, named: str | None, agent: str | None) -> tuple[Json | None, Json]:
+    """Find a session, or say how it is made; a named agent must be the one that answers there."""
     server = connection.server
     agent_id = None if agent is None else find_agent(server, agent)["id"]
     key = f"cli:{agent_id}" if agent_id and named is None else session_key(connection, named)
@@ -51,13 +55,13 @@ def _session(connection: Connection, named: str | None, agent: str | None) -> Js
     except Problem as problem:
         if problem.code != "not_found":
             raise
-        return server.ask("add_session", key=key, agent_id=agent_id)
+        return None, {"key": key, "agent_id": agent_id}
     if agent_id not in (None, found["agent_id"]):
         raise refused(
             f"In {key} it is {found['agent_id']} who answers.",
             hint=f"To change that: homing sessions update {key} --agent {agent_id}",
         )
-    return found
+    return found, {}
 
 
 def _who(server: Client, session: Json) -> str:

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 from rich.text import Text
 
@@ -177,11 +178,13 @@ class Talk:
             self._paper.message(message)
 
 
-def talk_plainly(server: BaseClient, key: str) -> None:
-    """Talk when nobody sits at a terminal: a line in, its answer out."""
+def talk_plainly(server: BaseClient, opened: Callable[[], Json]) -> None:
+    """Talk when nobody sits at a terminal: a line in, its answer out. Without a line no session is opened."""
+    key = ""
     for line in sys.stdin:
         if not line.strip():
             continue
+        key = key or opened()["key"]
         answer = server.ask("send_message", session_key=key, text=line.strip(), mode="queue", wait=120)
         message = answer.get("message")
         sys.stdout.write(visible(message["text"] if message else "No answer within two minutes.") + "\n")
