@@ -228,7 +228,7 @@ def pick(
 
     The turns of `left_agents` are for other workers.
     """
-    seen = picking.glance(tx)
+    seen = picking.glance(tx, left_agents)
     first: dict[str, list[int]] = {"people": [], "machines": []}
     if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
         # Each line by itself: many stale turns of the one must not hide the other's.

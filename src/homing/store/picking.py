@@ -27,16 +27,28 @@ class Glance:
 
 
 _WAITING = sa.exists().where(t.inbound.c.state == "waiting")
-_GLANCE = sa.select(
-    _WAITING.where(t.inbound.c.line == "people"),
-    _WAITING.where(t.inbound.c.line == "machines"),
-    sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed").scalar_subquery(),
-)
 
 
-def glance(tx: Tx) -> Glance:
-    """Say in one statement whether anybody waits anywhere, and when the next claim runs out, unless it is renewed."""
-    people, machines, claim_end = tx.rows(_GLANCE)[0]
+def _glance(left_agents: Collection[str] = ()) -> sa.Select[bool, bool, datetime | None]:
+    claims = sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed")
+    if left_agents:
+        claims = claims.where(t.turn.c.agent_id.not_in(sorted(left_agents)))
+    return sa.select(
+        _WAITING.where(t.inbound.c.line == "people"),
+        _WAITING.where(t.inbound.c.line == "machines"),
+        claims.scalar_subquery(),
+    )
+
+
+_GLANCE = _glance()
+
+
+def glance(tx: Tx, left_agents: Collection[str] = ()) -> Glance:
+    """Say in one statement whether anybody waits anywhere, and when the next claim runs out, unless it is renewed.
+
+    Claims on turns of `left_agents` are for other workers to look at.
+    """
+    people, machines, claim_end = tx.rows(_glance(left_agents) if left_agents else _GLANCE)[0]
     return Glance(people=bool(people), machines=bool(machines), next_claim_end=claim_end)
 
 

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from homing.engine.abilities import Abilities
-from homing.engine.runner import Runner
+from homing.engine.runner import Runner, pick
 from homing.engine.sweeper import Sweeper
 from homing.model.agents import MAIN
 from homing.model.people import OWNER
@@ -102,6 +102,9 @@ async def test_an_open_turn_of_a_dead_worker_is_taken_up_by_one_that_can(room: R
     room.expire()
 
     assert not await unable.runner.step()
+    # Nor does it look again and again at a claim that ran out and is not for it.
+    picked = room.ledger.write(lambda tx: pick(tx, 1, 1, (), left_agents={MAIN}))
+    assert picked.next_claim_end is None
     assert room.ledger.turn().state == "running"
     assert await able.runner.step()
     assert room.ledger.turn().outcome == "answered"
