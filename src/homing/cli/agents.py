@@ -190,6 +190,8 @@ def _policies(known: Json | None, given: Sequence[str]) -> Json:
     policies: Json = dict(defaults if known is None else known)
     for one in given:
         name, equals, policy = one.partition("=")
+        if equals and policy.strip() not in ("allow", "ask", "deny"):
+            raise refused(f"--tool is written NAME, NAME=allow or NAME=deny, not {one}.")
         policies[name.strip()] = policy.strip() if equals else "allow"
     return policies
 
@@ -216,12 +218,20 @@ def _card(agent: Json) -> Any:
         ("Hosts", ", ".join(agent.get("hosts", ())) or None),
         ("Secrets", ", ".join(agent.get("secrets", ())) or None),
         ("For guests", ", ".join(agent["guest_tools"]) or None),
-        ("Servers", ", ".join(f"{one['name']} ({one['state']})" for one in agent["mcp_servers"]) or None),
+        ("Servers", ", ".join(map(_server, agent["mcp_servers"])) or None),
         ("Heartbeat", ", ".join(f"{name} {value}" for name, value in beat.items()) or None),
         ("Revision", str(agent["revision"])),
     ]
     told = agent.get("instructions")
     return Group(Text(agent["name"], style="bold"), widgets.facts(facts), *([Text(f"\n{told}")] if told else []))
+
+
+def _server(server: Json) -> str:
+    from homing.cli.mcp_servers import state_words
+
+    tools, offered = server["tools"], server["offered"]
+    counted = f"{tools} tools" if offered == tools else f"{offered} of {tools} tools offered"
+    return f"{server['name']} ({state_words(server['state'], server['policy'], offered)}, {counted})"
 
 
 def _names(tools: Sequence[Json], state: str) -> str:

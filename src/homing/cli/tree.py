@@ -87,13 +87,14 @@ GROUPS = {
         help="Servers whose tools an agent may use.",
         commands={
             "list": "mcp_servers:list_servers",
+            "get": "mcp_servers:get",
             "add": "mcp_servers:add",
             "update": "mcp_servers:update",
             "test": "mcp_servers:send_test",
             "accept": "mcp_servers:accept",
             "remove": "mcp_servers:remove",
         },
-        hidden={"ls": "mcp_servers:list_servers", "rm": "mcp_servers:remove"},
+        hidden={"ls": "mcp_servers:list_servers", "show": "mcp_servers:get", "rm": "mcp_servers:remove"},
     ),
     "deliveries": Group(
         help="Messages on their way to other channels.",

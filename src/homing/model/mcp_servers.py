@@ -15,6 +15,7 @@ Transport = Literal["stdio", "http"]
 ServerPolicy = Literal["allow", "ask", "deny"]
 ServerState = Literal["pending", "ready", "failing", "changed", "off"]
 
+UPPER_NAME = r"^[A-Z][A-Z0-9_]{0,63}$"
 MAX_TOOLS = 128
 MAX_DESCRIPTION = 1000
 MAX_SCHEMA_BYTES = 64 << 10
@@ -159,6 +160,10 @@ def tool_name(server: str, tool: str, *, taken: Iterable[str] = ()) -> str:
     if name == plain and len(name) <= _LONGEST_NAME and name not in taken:
         return name
     return f"{name[: _LONGEST_NAME - _HASH - 1]}_{hashlib.sha256(plain.encode()).hexdigest()[:_HASH]}"
+
+
+def is_secret_name(name: str) -> bool:
+    return re.fullmatch(UPPER_NAME, name) is not None
 
 
 def check_command(command: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from homing.model.agents import BUILT_IN, INSTRUCTIONS, MAIN, MAX_ID, SCHEDULERS, Agent, ToolPolicy, id_from_name
 from homing.model.errors import Conflict, Invalid, NotFound, UnknownTool
 from homing.model.hours import read_hours
+from homing.model.mcp_servers import is_secret_name
 from homing.operations.context import Context
 from homing.operations.definition import check_thinking
 from homing.operations.models import check_model
@@ -34,7 +35,6 @@ _MOST = 200
 _NAMED = 5
 _OTHERS = " A conversation of another user is changed by that user only: ask them."
 _ID = re.compile(r"[a-z0-9-]{1,32}")
-_SECRET = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
 _HEARTBEAT_LATER = (
     "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
@@ -199,8 +199,9 @@ def _tools(given: Mapping[str, ToolPolicy] | None) -> dict[str, ToolPolicy] | No
 def _known_tools(names: Collection[str], *, field: str) -> tuple[str, ...]:
     unknown = [name for name in names if name not in BUILT_IN]
     if unknown:
+        wrong = f"There is no tool {unknown[0]:.80}" if unknown[0] else "A name of a tool is empty"
         raise UnknownTool(
-            f"There is no tool {unknown[0]:.80}. The tools are: {', '.join(BUILT_IN)}.",
+            f"{wrong}. The tools are: {', '.join(BUILT_IN)}.",
             field=field,
             code="unknown_tool",
         )
@@ -214,7 +215,7 @@ def _hosts(given: Collection[str]) -> tuple[str, ...]:
 
 def _secrets(given: Collection[str]) -> tuple[str, ...]:
     for name in given:
-        if not _SECRET.fullmatch(name):
+        if not is_secret_name(name):
             raise Invalid(
                 f"{name:.80} is not the name of a secret: write capital letters, digits and _, such as GITHUB_TOKEN."
                 " Its value belongs in HOMING_SECRET_NAME on the server, never here.",
@@ -258,7 +259,7 @@ def _show(
 
 def _servers(ctx: Context, agent: Agent) -> list[AgentServer]:
     found = mcp_servers.listed(ctx.tx, agent.id) if agent.has_mcp_servers else []
-    return [AgentServer.of(server, tools=len(server.tools)) for server in found]
+    return [AgentServer.of(server, tools=len(server.tools), offered=len(server.offered)) for server in found]
 
 
 def _in_effect(agent: Agent, lacking: Mapping[str, str]) -> list[ToolInEffect]:

@@ -289,7 +289,8 @@ def _changed(server: McpServer, ask: UpdateMcpServer) -> McpServer:
 def _with_policies(server: McpServer, policies: dict[str, ServerPolicy | None]) -> McpServer:
     unknown = sorted(policies.keys() - {tool.name for tool in server.tools})
     if unknown:
-        raise Invalid(f"{server.name} has no tool {unknown[0]:.100}.", field="tool_policies", code="unknown_tool")
+        named = f"{server.name} has no tool {unknown[0]:.100}" if unknown[0] else "The name of a tool is empty"
+        raise Invalid(f"{named}.", field="tool_policies", code="unknown_tool")
     tools = tuple(replace(tool, policy=policies.get(tool.name, tool.policy)) for tool in server.tools)
     return replace(server, tools=tools)
 
@@ -311,6 +312,8 @@ def _check(server: McpServer, agent: Agent) -> None:
     if server.transport == "stdio" and server.headers:
         raise _invalid("headers are for servers over HTTP; a program has env.", "headers")
     for name, value in server.headers.items():
+        if not name:
+            raise _invalid("The name of a header is empty.", "headers")
         if not _HEADER.fullmatch(name) or _OUR_HEADERS.fullmatch(name):
             raise _invalid(f"The header {name:.80} cannot be set.", "headers")
         if not isinstance(value, Secret) and not _PLAIN.fullmatch(value):
@@ -320,7 +323,9 @@ def _check(server: McpServer, agent: Agent) -> None:
             raise _invalid("A variable has one line.", "env")
     for secret in server.secrets:
         if secret not in agent.secrets:
-            raise _invalid(f"The agent {agent.id} has no secret {secret}: add the name to its secrets first.", "env")
+            raise _invalid(
+                f"The agent {agent.id} has no secret {secret}: add the name to its secrets first (update_agent).", "env"
+            )
 
 
 def _agent(ctx: Context, agent_id: str) -> Agent:

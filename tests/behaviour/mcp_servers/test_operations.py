@@ -133,6 +133,15 @@ REFUSED = {
     "a host": ({"command": "python3", "hosts": ["127.0.0.1"]}, "an address needs its port"),
     "plain http": ({"url": "http://example.org/mcp"}, "reached by https"),
     "a header of ours": ({"url": "https://example.org/", "headers": {"Host": "x"}}, "header Host cannot be set"),
+    "an empty header": ({"url": "https://example.org/", "headers": {"": "x"}}, "The name of a header is empty."),
+    "a value of no kind": (
+        {"command": "python3", "env": {"K": {"secret": "small"}}},
+        'env.K must be a text of at most 8,192 characters, or {"secret": NAME} with the name of a secret',
+    ),
+    "a name with a space": (
+        {"name": "my server", "command": "python3"},
+        "name must have 1 to 24 small letters, digits and -, such as time.",
+    ),
     "env over http": ({"url": "https://example.org/", "env": {"A": "x"}}, "are for programs"),
 }
 

@@ -78,6 +78,11 @@ def test_instructions_come_from_a_file_or_from_stdin_and_go_back_to_the_default(
     [
         (("add", "X", "--tool", "dance"), "There is no tool dance. The tools are: schedule_task"),
         (("add", "X", "--tool", "run_command=ask"), "comes with approvals"),
+        (
+            ("add", "X", "--tool", "run_command=maybe"),
+            "--tool is written NAME, NAME=allow or NAME=deny, not run_command",
+        ),
+        (("add", "X", "--tool", "=deny"), "A name of a tool is empty. The tools are"),
         (("update", "main", "--revision", "9", "--name", "x"), "Somebody changed it meanwhile"),
         (("update", "main"), "Say what to change"),
         (("update", "main", "--default-tools", "--no-tools"), "--default-tools stands alone"),

@@ -36,7 +36,7 @@ def test_a_server_is_added_tested_changed_accepted_and_removed(
     [listed] = homing("mcp-servers", "list", "--json").objects
     assert (listed["state"], listed["env"], listed["revision"]) == ("ready", {"WORD": "x"}, 2)
     assert homing("agents", "get", "main", "--json").object["mcp_servers"] == [
-        {"name": "bad", "state": "ready", "tools": 12}
+        {"name": "bad", "state": "ready", "policy": "allow", "tools": 12, "offered": 12}
     ]
     off = homing("mcp-servers", "update", "bad", "--off", "--tool", "write=deny", "--json").object
     assert off["state"] == "off"
@@ -46,8 +46,11 @@ def test_a_server_is_added_tested_changed_accepted_and_removed(
 
 def test_a_server_that_does_not_start_says_why_and_a_test_of_it_exits_with_1(homing: Homing) -> None:
     added = homing("mcp-servers", "add", "bad", "--", *WORDS, "exit")
-    assert added.code == 0
+    assert added.code == 1
     assert "State: failing" in added.out
+    assert "To mend it: homing mcp-servers update bad …" in added.out
+    assert "homing mcp-servers remove bad" in added.out
+    assert homing("mcp-servers", "update", "bad", "--policy", "allow").code == 1
     assert "KeyError: 'API_KEY'" in added.out
     assert homing("mcp-servers", "test", "bad").code == 1
     assert "failing" in homing("mcp-servers", "list").out
@@ -62,6 +65,11 @@ def test_a_server_over_http_gets_a_secret_by_name(homing: Homing, monkeypatch: p
         added = homing("mcp-servers", "add", "web", "--url", server.url, "--header", "Authorization=secret:KEY_OF_IT")
         assert "State: ready" in added.out
         assert "To offer them without a question: --policy allow" in added.out
+        assert "ready, asks: not offered until approvals" in homing("mcp-servers", "list").out
+        assert "web (ready, asks: not offered until approvals, 0 of" in homing("agents", "get", "main").out
+        shown = homing("mcp-servers", "get", "web").out
+        assert "Authorization=secret:KEY_OF_IT" in shown
+        assert "s3cr3t" not in shown
         assert {seen["authorization"] for seen in server.seen} == {"Bearer s3cr3t"}
         [listed] = homing("mcp-servers", "list", "--json").objects
         assert listed["headers"] == {"Authorization": {"secret": "KEY_OF_IT"}}
@@ -82,3 +90,56 @@ def test_what_cannot_work_is_refused_with_exit_2(homing: Homing) -> None:
         assert refused.code == 2, refused
     assert homing("mcp-servers", "update", "bad").code == 2
     assert homing("mcp-servers", "add", "bad", "--env", "WORD", "--", *WORDS).code == 2
+    header = homing("mcp-servers", "add", "web", "--url", "https://example.org", "--header", "Authorization=secret:key")
+    assert (header.code, "--header Authorization=secret:TRACKER_KEY" in header.err) == (2, True)
+    for option in ("--header", "--env"):
+        empty = homing("mcp-servers", "add", "web", "--url", "https://example.org", option, "=x")
+        assert (empty.code, empty.err.strip()) == (2, f"{option} is written NAME=VALUE, not =x.")
+    named = homing("mcp-servers", "add", "My Server", "--", *WORDS)
+    assert (named.code, "name must have 1 to 24 small letters, digits and -" in named.err) == (2, True)
+    policy = homing("mcp-servers", "update", "bad", "--tool", "echo=maybe")
+    assert (policy.code, "NAME=allow, NAME=deny or NAME= " in policy.err) == (2, True)
+
+
+def test_policies_of_tools_are_shown_with_the_server(homing: Homing) -> None:
+    homing(
+        "mcp-servers",
+        "add",
+        "bad",
+        "--env",
+        "WORD=hidden-value",
+        "--host",
+        "example.org",
+        "--policy",
+        "allow",
+        "--",
+        *WORDS,
+        "fine",
+    )
+    changed = homing("mcp-servers", "update", "bad", "--tool", "echo=deny", "--tool", "write=ask")
+    assert "  - echo (deny)\n" in changed.out
+    assert "11, 1 denied, 1 not offered (ask)" in homing("mcp-servers", "list").out
+    assert "bad (ready, 9 of 11 tools offered)" in homing("agents", "get", "main").out
+    shown = homing("mcp-servers", "get", "bad").out
+    assert all(word in shown for word in ("ready", "example.org", "WORD", "echo", "deny"))
+    assert "hidden-value" not in shown
+    assert homing("mcp-servers", "get", "bad", "--json").object["env"] == {"WORD": "hidden-value"}
+    homing("mcp-servers", "update", "bad", "--policy", "deny")
+    assert homing("mcp-servers", "update", "bad", "--tool", "echo=", "--tool", "write=").code == 0
+    assert "ready (denied)" in homing("mcp-servers", "list").out
+    assert "bad (ready (denied), 0 of 11 tools offered)" in homing("agents", "get", "main").out
+
+
+def test_a_script_that_the_sandbox_does_not_show_is_explained(homing: Homing, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("print()")
+    added = homing("mcp-servers", "add", "mine", "--", "python3", str(tmp_path / "server.py"))
+    assert added.code == 1
+    assert "name the script itself by its whole path (and make it executable)" in added.out
+
+
+def test_of_several_servers_none_is_removed_when_one_is_not_there(homing: Homing) -> None:
+    homing("mcp-servers", "add", "bad", "--", *WORDS, "fine")
+    refused = homing("mcp-servers", "remove", "bad", "nope")
+    assert (refused.code, "The agent main has no MCP server nope." in refused.err) == (2, True)
+    assert [one["name"] for one in homing("mcp-servers", "list", "--json").objects] == ["bad"]
+    assert homing("mcp-servers", "get", "nope").code == 2

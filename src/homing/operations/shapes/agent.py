@@ -6,6 +6,7 @@ from pydantic import Field
 
 from homing.model.agents import MAX_INSTRUCTIONS, ToolPolicy
 from homing.model.bounds import MAX_MESSAGE, MAX_SHORT
+from homing.model.mcp_servers import ServerPolicy
 from homing.operations.shapes.base import NOT_BOOL, Answer, Ask, Count, Short
 from homing.operations.shapes.job_asks import Id
 from homing.operations.shapes.session_asks import Title
@@ -86,7 +87,10 @@ class AgentServer(Answer):
 
     name: str
     state: str
+    policy: ServerPolicy
     tools: int
+    offered: int
+    """How many of the tools the agent may be given: accepted, and allowed without a question."""
 
 
 class AgentShape(Answer):

@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from homing.model.bounds import MAX_DEPTH, MAX_MESSAGE, MAX_NAME, MAX_SHORT
 from homing.model.errors import Invalid
 from homing.model.schedules.zones import zone
-from homing.operations.shapes.validation import refusal
+from homing.operations.shapes.validation import PLAINLY, refusal
 
 MOST = 2**53 - 1
 """The largest number that every JSON reader keeps exactly; each database holds it."""
@@ -20,6 +29,18 @@ def _no_flag(value: object) -> object:
     if isinstance(value, bool):
         raise PydanticCustomError("int_type", "true and false are not numbers")
     return value
+
+
+def plainly(words: str) -> WrapValidator:
+    """Refuse with these words, which continue the field's name, whatever pydantic finds wrong."""
+
+    def check(given: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return read(given)
+        except ValidationError:
+            raise PydanticCustomError(PLAINLY, "{words}", {"words": words}) from None
+
+    return WrapValidator(check)
 
 
 NOT_BOOL = BeforeValidator(_no_flag)

@@ -4,12 +4,23 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from homing.model.mcp_servers import McpServer, McpTool, Secret, ServerPolicy, ServerState, Transport, Value
-from homing.operations.shapes.base import Answer, Ask, Count
+from homing.model.mcp_servers import (
+    UPPER_NAME,
+    McpServer,
+    McpTool,
+    Secret,
+    ServerPolicy,
+    ServerState,
+    Transport,
+    Value,
+)
+from homing.operations.shapes.base import Answer, Ask, Count, plainly
 
 AgentId = Annotated[str, Field(min_length=1, max_length=64)]
-ServerName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,24}$")]
-SecretName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,63}$")]
+ServerName = Annotated[
+    str, Field(pattern=r"^[a-z0-9-]{1,24}$"), plainly("must have 1 to 24 small letters, digits and -, such as time")
+]
+SecretName = Annotated[str, Field(pattern=UPPER_NAME)]
 Word = Annotated[str, Field(min_length=1, max_length=4096)]
 Args = Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=64)]
 Entries = Annotated[list[Annotated[str, Field(min_length=1, max_length=256)]], Field(max_length=64)]
@@ -23,7 +34,13 @@ class SecretValue(BaseModel):
     secret: SecretName
 
 
-Given = Annotated[str, Field(max_length=8192)] | SecretValue
+Given = Annotated[
+    Annotated[str, Field(max_length=8192)] | SecretValue,
+    plainly(
+        'must be a text of at most 8,192 characters, or {"secret": NAME} with the name of a secret in capital letters,'
+        " digits and _"
+    ),
+]
 Values = Annotated[dict[str, Given], Field(max_length=64)]
 
 

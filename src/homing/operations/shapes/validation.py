@@ -19,8 +19,9 @@ _OUT_OF_RANGE = (
     "too_short",
     "literal_error",
     "finite_number",
-    "string_pattern_mismatch",
 )
+PLAINLY = "plainly"
+"""The type of an error whose message continues the name of its field."""
 _LONGEST_DETAIL = 1000
 _LONGEST_NAME = 100
 _WANTED = {
@@ -62,6 +63,9 @@ def _field_error(known: "_WhatIsKnown", error: ErrorDetails) -> FieldError:
             return FieldError(field=field, code="missing", detail=f"{field} is missing.")
         case "extra_forbidden":
             return FieldError(field=field, code=known.code(path), detail=known.hint(field, path))
+        case type_ if type_ == PLAINLY:
+            code = "out_of_range" if isinstance(error["input"], str) else "wrong_type"
+            return FieldError(field=field, code=code, detail=f"{field} {error['msg']}.")
         case type_ if type_ in _OUT_OF_RANGE:
             return FieldError(field=field, code="out_of_range", detail=_range(field, error))
         case type_:
