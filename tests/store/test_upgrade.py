@@ -89,6 +89,38 @@ def test_what_no_person_made_0_1_0_remember_is_unconfirmed_after_the_upgrade(emp
     store.engine.dispose()
 
 
+def test_after_the_upgrade_an_agents_automation_of_a_conversation_with_outside_content_is_marked(empty: str) -> None:
+    """Rule 41; one whose conversation is not there any more counts as such."""
+    load_home("0.1.0", empty)
+    store = Store(empty, SystemClock(), fsync=False)
+    with store.engine.begin() as connection:
+        jobs = connection.execute(sa.text("select id from job order by n")).scalars().all()
+        turn = connection.execute(
+            sa.text(
+                "select id from turn where not exists (select 1 from message where message.lane_id = turn.lane_id"
+                " and message.kind in ('note', 'report')) limit 1"
+            )
+        ).scalar_one()
+        connection.execute(sa.text("update job set origin_door = 'api', origin_turn_id = null"))
+        for job, writer in zip(jobs, ("turn_gone", turn), strict=False):
+            connection.execute(
+                sa.text("update job set origin_door = 'tool', origin_turn_id = :writer where id = :job"),
+                {"job": job, "writer": writer},
+            )
+        connection.execute(
+            sa.text(
+                "insert into step (turn_id, n, kind, name, key, state, failed, result, input_tokens, output_tokens,"
+                " begun_at, done_at) select id, 901, 'tool', 'look', 'c901', 'done', false, '[data 0 from a page]',"
+                " 0, 0, opened_at, opened_at from turn where source = 'hook' limit 1"
+            )
+        )
+    schema.upgrade(store)
+    after = rows_of(store)
+    assert {row["id"] for row in after["job"] if row["outside"]} == {jobs[0]}
+    assert [row["source"] for row in after["turn"] if row["outside"] == "the tool look"] == ["hook"]
+    store.engine.dispose()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_upgraded_home_has_the_schema_of_a_new_one(empty: str, version: str) -> None:
     load_home(version, empty)

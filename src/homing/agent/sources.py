@@ -1,6 +1,6 @@
 """Where what a model sees came from: a message, read from its row, and the result of a tool, by its name."""
 
-from homing.agent.frames import clean_name
+from homing.agent.frames import FRAME_BEGINS, clean_name
 from homing.model.agents import SCHEDULERS
 from homing.model.messages import Message, NewMessage
 
@@ -13,6 +13,14 @@ WEB = (FETCH, SEARCH)
 
 # Tools whose results are our own words: what is framed in them still comes from elsewhere.
 OURS = frozenset({*SCHEDULERS, "remember", "recall", "forget", "nothing_to_report"})
+
+
+def outside_result(tool: str, text: str) -> str | None:
+    """Name in words what a tool's result brought from outside: what files, pages and servers say comes in frames."""
+    if tool == "recall":
+        return "unconfirmed memory" if UNCONFIRMED in text else None
+    return f"the tool {tool}" if tool not in OURS and FRAME_BEGINS in text else None
+
 
 AnyMessage = Message | NewMessage
 

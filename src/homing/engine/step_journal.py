@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from homing.agent.history import dump_response, load_response
 from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
 from homing.agent.prices import usage_of_call
+from homing.agent.sources import outside_result
 from homing.engine.attribution import words
 from homing.engine.claims import Claim
 from homing.engine.opening import Opened
@@ -154,7 +155,7 @@ class StepJournal:
                     failed=failed,
                     duration_ms=duration_ms,
                 )
-            steps.made_progress(tx, self.turn_id)
+            steps.made_progress(tx, self.turn_id, outside=outside_result(call.name, result))
 
         await self._store.write(work)
         self._note(call.name, result, failed=failed)
@@ -185,7 +186,7 @@ class StepJournal:
                 result=done.text,
                 cards=done.cards,
             )
-            steps.made_progress(tx, self.turn_id)
+            steps.made_progress(tx, self.turn_id, outside=outside_result(call.name, done.text))
             return done
 
         done = await self._store.write(both)

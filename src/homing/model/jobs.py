@@ -64,6 +64,8 @@ class Job(JobFields):
     payload: Payload
     origin_door: str
     origin_turn_id: str | None
+    outside: str | None
+    """What from outside, in words, was shown to the agent that wrote its message; null for a person's words."""
     legacy: Mapping[str, object] | None
     revision: int
     undo: Mapping[str, Any] | None

@@ -38,6 +38,8 @@ class ActingTurn:
     """Rule 27: a turn no person opened adds no jobs, unless its job says so."""
     outside: str | None = None
     """The source, in words, of content in this turn that no person wrote there; what it remembers is unconfirmed."""
+    shown_outside: str | None = None
+    """The source, in words, of what the model was shown from outside when it made this call (rule 41)."""
 
 
 @dataclass(frozen=True, kw_only=True)

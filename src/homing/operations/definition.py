@@ -45,6 +45,7 @@ def columns_of(job: Job) -> dict[str, Any]:
         **{row.column: row.of(job) for row in FIELDS},
         **schedule_columns(job.timing.schedule),
         **{name: getattr(job, name) for name in _PAUSE},
+        "outside": job.outside,
         **{name: getattr(job.timing, name) for name in _RETRY},
     }
 

@@ -209,6 +209,7 @@ def _write(ctx: Context, draft: Draft, session: Session, columns: dict[str, Any]
         "kind": "legacy" if draft.session_key is None else "user",
         "origin_door": "import",
         "origin_turn_id": None,
+        "outside": None,
         "legacy": dict(draft.record),
         "rev": rev,
         "undo": {"change": "added", "revision": revision, "before": {}},

@@ -85,11 +85,19 @@ def change_held(ctx: Context, job: Job, ask: JobAsk) -> JobShape:
     if "message" in changed:
         # What was found out about another task would only mislead.
         changed |= {"last_note": None, "last_note_at": None}
+    changed |= _written(ctx, changed)
     changed_job = write_change(ctx, job, changed, change=_named(job, changed), withdrawn=withdrawn)
     warnings: list[str] = []
     if when is not None:
         warnings = [*when.warnings, *schedule_warnings(schedule, ctx.now, ctx.settings.lookahead_days)]
     return show_job(ctx, changed_job, warnings=warnings)
+
+
+def _written(ctx: Context, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Note what from outside may speak in the words of a job: its runs may see nothing else of it (rule 41)."""
+    outside = ctx.caller.turn.shown_outside if ctx.caller.turn else None
+    # Its turn is shown the name too, but another name takes nothing out of the message.
+    return {"outside": outside} if "message" in changed or ("name" in changed and outside) else {}
 
 
 def _withdraw(ctx: Context, job: Job, ask: JobAsk, when: When | None) -> tuple[Job, Run | None]:

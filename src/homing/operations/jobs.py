@@ -78,6 +78,7 @@ def _insert(ctx: Context, ask: AddJob, session: Session, columns: dict[str, Any]
             "kind": "user",
             "origin_door": ctx.caller.door,
             "origin_turn_id": turn.id if turn else None,
+            "outside": turn.shown_outside if turn else None,
             "enabled": enabled,
             "disabled_by": None if enabled else "person",
             "next_run_at": upcoming if enabled else None,

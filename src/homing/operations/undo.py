@@ -51,6 +51,9 @@ def undo_job(ctx: Context, ask: UndoJob) -> JobShape:
 def _restore(ctx: Context, job: Job, undo: Mapping[str, Any], more: Mapping[str, Any]) -> JobShape:
     # A field that is younger than the change stays as it is.
     columns = columns_of(job) | from_json(undo["before"])
+    if ctx.caller.turn:
+        # Its own turn may be the one that takes the change back: what that was shown stays shown.
+        columns["outside"] = columns["outside"] or job.outside or ctx.caller.turn.shown_outside
     schedule = schedule_of(columns)
     if not columns["enabled"] and job.enabled:
         withdraw_runs(ctx.tx, [job.id], reason="disabled", also=[job.session_id])

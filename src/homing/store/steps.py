@@ -1,6 +1,6 @@
 """Steps of a turn. Each write first holds the turn under its fence; the holder of the fence numbers the steps."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -24,41 +24,6 @@ def kept(tx: Tx, turn_id: str) -> list[Step]:
     """Read a turn's steps in order. A take-over reads them only after its own fence is committed."""
     rows = tx.rows(sa.select(*step_columns).where(t.step.c.turn_id == turn_id).order_by(t.step.c.n))
     return [step_of(row) for row in rows]
-
-
-def was_told(tx: Tx, turn_id: str, *, name: str, words: str) -> bool:
-    """Say whether a tool's result in this turn, or an earlier one of its lane, has these words."""
-    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
-    rows = tx.rows(
-        sa.select(t.step.c.n)
-        .join(t.turn, t.turn.c.id == t.step.c.turn_id)
-        .where(
-            t.turn.c.lane_id == lane,
-            t.step.c.kind == "tool",
-            t.step.c.name == name,
-            t.step.c.result.contains(words, autoescape=True),
-        )
-        .limit(1)
-    )
-    return bool(rows)
-
-
-def last_telling(tx: Tx, turn_id: str, *, words: str, but: Collection[str]) -> str | None:
-    """Name the tool, other than `but`, that last told these words in this turn or an earlier one of its lane."""
-    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
-    rows = tx.rows(
-        sa.select(t.step.c.name)
-        .join(t.turn, t.turn.c.id == t.step.c.turn_id)
-        .where(
-            t.turn.c.lane_id == lane,
-            t.step.c.kind == "tool",
-            t.step.c.name.not_in(sorted(but)),
-            t.step.c.result.contains(words, autoescape=True),
-        )
-        .order_by(t.turn.c.opened_at.desc(), t.step.c.n.desc())
-        .limit(1)
-    )
-    return rows[0].name if rows else None
 
 
 def find(tx: Tx, turn_id: str, *, kind: str, key: str) -> Step | None:
@@ -125,6 +90,11 @@ def add_step(
     )
 
 
-def made_progress(tx: Tx, turn_id: str) -> None:
-    """A new step is there: attempts are counted from zero again."""
-    tx.run(sa.update(t.turn).where(t.turn.c.id == turn_id, t.turn.c.attempts > 1).values(attempts=1))
+def made_progress(tx: Tx, turn_id: str, *, outside: str | None = None) -> None:
+    """A new step is there: attempts are counted from zero again, and what it brought from outside is marked."""
+    held, again = t.turn.c.id == turn_id, t.turn.c.attempts > 1
+    if outside is None:
+        tx.run(sa.update(t.turn).where(held, again).values(attempts=1))
+        return
+    mark = sa.func.coalesce(t.turn.c.outside, outside)
+    tx.run(sa.update(t.turn).where(held, sa.or_(again, t.turn.c.outside.is_(None))).values(attempts=1, outside=mark))

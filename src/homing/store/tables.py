@@ -357,6 +357,8 @@ job = sa.Table(
     _text("dedupe_key", nullable=True),
     _text("origin_door"),
     _text("origin_turn_id", nullable=True),
+    # What from outside was shown to the agent that wrote its message (rule 41).
+    _text("outside", nullable=True),
     _json("legacy"),
     _count("revision", default=1),
     # what the last change can be taken back to
@@ -520,6 +522,8 @@ turn = sa.Table(
     _text("prompt"),
     _json("policy"),
     _text("error", nullable=True),
+    # What from outside a tool's result brought in, in words; written together with its step.
+    _text("outside", nullable=True),
     # What later turns see of this one: Pydantic AI messages, the opening in its readable form.
     _text("history", nullable=True),
     _number("opening_seq"),
@@ -549,6 +553,13 @@ turn = sa.Table(
         postgresql_where=sa.text("state <> 'closed'"),
     ),
     sa.Index("ix_turn_lane", "lane_id", "n"),
+    sa.Index(
+        "ix_turn_outside",
+        "lane_id",
+        "n",
+        sqlite_where=sa.text("outside is not null"),
+        postgresql_where=sa.text("outside is not null"),
+    ),
     sa.Index(
         "ix_turn_caused",
         "session_id",

@@ -54,6 +54,14 @@ def listed(
     return [(turn_of(row), row[-1]) for row in rows]
 
 
+def last_outside(tx: Tx, turn_id: str) -> str | None:
+    """Name what a tool brought from outside into this turn, or last into an earlier one of its lane."""
+    lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
+    marked = sa.select(t.turn.c.outside).where(t.turn.c.lane_id == lane, t.turn.c.outside.is_not(None))
+    rows = tx.rows(marked.order_by(t.turn.c.n.desc()).limit(1))
+    return rows[0].outside if rows else None
+
+
 def depth_behind(tx: Tx, *, turn_id: str | None, run_id: str | None) -> int:
     """Tell how deep the turn is that wrote a message, or that ran apart for the run it is about; without one, 0."""
     of_run = sa.select(t.run.c.turn_id).where(t.run.c.id == run_id).scalar_subquery()

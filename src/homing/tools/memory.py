@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from homing.agent.frames import FRAME_BEGINS, clean_name, frame, one_line
-from homing.agent.sources import OURS, UNCONFIRMED, outside_source
+from homing.agent.frames import clean_name, frame, one_line
+from homing.agent.sources import UNCONFIRMED, outside_source
 from homing.model.errors import Invalid, NotFound
 from homing.model.sessions import Session
 from homing.operations.context import Context
 from homing.operations.memories import add_memory, list_memories, remove_memory
 from homing.operations.shapes.base import read
 from homing.operations.shapes.people_asks import AddMemory, ListMemories, MemoryRef, MemoryShape
-from homing.store import Tx, messages, steps
+from homing.store import messages, turns
 from homing.store.steps import Done
 from homing.tools.tool import ToolSpec
 
@@ -30,18 +30,10 @@ def _outside(ctx: Context) -> str | None:
     turn = ctx.caller.turn
     if turn is None or turn.outside:
         return turn.outside if turn else None
-    return outside_in_lane(ctx.tx, turn.id)
-
-
-def outside_in_lane(tx: Tx, turn_id: str) -> str | None:
-    """Name what came into a turn's lane that no person wrote, at any time: its model is shown all of a lane."""
-    if message := messages.last_from_outside(tx, turn_id):
+    # From earlier turns too: the model is shown all of a lane.
+    if message := messages.last_from_outside(ctx.tx, turn.id):
         return outside_source(message)
-    if steps.was_told(tx, turn_id, name="recall", words=UNCONFIRMED):
-        return "unconfirmed memory"
-    # What files, programs, pages and servers say reaches the model in frames.
-    tool = steps.last_telling(tx, turn_id, words=FRAME_BEGINS, but=OURS)
-    return f"the tool {tool}" if tool else None
+    return turns.last_outside(ctx.tx, turn.id)
 
 
 def recall(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:

@@ -68,12 +68,16 @@ def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
 def _own(offer: ToolSpec, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
+        outside: str | None = None
         if offer.name in SCHEDULERS:
-            _check_named(call)
+            shown = _shown(call, await scene.store.read(lambda tx: _outside_the_job(tx, scene.turn)))
+            _check_named(call, shown)
+            outside = shown.outside
 
         def work(tx: Tx) -> Done:
             _still_allowed(tx, scene.agent, offer.name)
-            ctx = Context(tx=tx, caller=_caller(scene.turn, scene.session_key), instance=scene.instance)
+            caller = _caller(scene.turn, scene.session_key, outside)
+            ctx = Context(tx=tx, caller=caller, instance=scene.instance)
             return offer.function(ctx, _home(tx, scene.turn), call.args)
 
         return await scene.commit(call, work)
@@ -96,12 +100,9 @@ def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
             return _still_allowed(tx, scene.agent, tool.name), _outside_the_job(tx, scene.turn)
 
         agent, source = await scene.store.read(look)
-
-        def shown() -> Shown:
-            seen = call.shown()
-            return replace(seen, outside=seen.outside or source)
-
-        ctx = CallContext(turn=scene.turn, session_key=scene.session_key, agent=agent, shown=shown)
+        ctx = CallContext(
+            turn=scene.turn, session_key=scene.session_key, agent=agent, shown=lambda: _shown(call, source)
+        )
         return await tool.run(ctx, call.args)
 
     return Tool(
@@ -115,19 +116,22 @@ def _outside(tool: OutsideTool, scene: _Scene) -> Tool:
 
 
 def _outside_the_job(tx: Tx, turn: Turn) -> str | None:
-    """Name what came from outside into the conversation in which an agent wrote the job that this turn works on.
+    """Name what from outside was shown to the agent that wrote the job that this turn works on.
 
     A run that sees nothing of that conversation would otherwise do freely what the conversation may not.
     """
     job = jobs.get(tx, turn.job_id) if turn.source == "run" and turn.job_id else None
-    if job is None or job.origin_door != "tool" or job.origin_turn_id is None:
-        return None
-    return memory.outside_in_lane(tx, job.origin_turn_id)
+    return job.outside if job else None
 
 
-def _check_named(call: ToolCall) -> None:
-    """Refuse an automation with a URL that nobody named: its turn could fetch it (rule 41)."""
+def _shown(call: ToolCall, by_the_job: str | None) -> Shown:
+    """Give what the model was shown when it made a call; the words of its job may be from outside too."""
     shown = call.shown()
+    return replace(shown, outside=shown.outside or by_the_job)
+
+
+def _check_named(call: ToolCall, shown: Shown) -> None:
+    """Refuse an automation with a URL that nobody named: its turn could fetch it (rule 41)."""
     if shown.outside is None:
         return
     try:
@@ -152,7 +156,7 @@ def _still_allowed(tx: Tx, opened: Agent, name: str) -> Agent:
     return agent
 
 
-def _caller(turn: Turn, session_key: str) -> Caller:
+def _caller(turn: Turn, session_key: str, shown_outside: str | None) -> Caller:
     # A turn that 0.1.0 opened does not say what came into it; its source does.
     outside = turn.policy.outside or (None if turn.source == "person" else turn.source)
     acting = ActingTurn(
@@ -166,6 +170,7 @@ def _caller(turn: Turn, session_key: str) -> Caller:
         depth=turn.depth,
         may_schedule=turn.source == "person" or turn.policy.may_schedule,
         outside=outside,
+        shown_outside=shown_outside,
     )
     return Caller(user_id=turn.user_id, role="user", door="tool", turn=acting)
 

