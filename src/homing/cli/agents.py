@@ -12,14 +12,16 @@ from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.lookup import find_agent
 from homing.cli.problems import Problem, refused
 from homing.cli.resources import Resource, show_all
-from homing.model.agents import BUILT_IN, MAIN
+from homing.model.agents import BUILT_IN, MAIN, id_from_name
 from homing.model.contract import Json
 
 _LISTS = {"hosts": "host", "secrets": "secret", "guest_tools": "guest-tool"}
 
 AgentSaid = Annotated[str, typer.Argument(metavar="AGENT", help="An id, a beginning of one, or a name.")]
 Model = Annotated[str | None, typer.Option(help="Such as openai-chat:gpt-5; '' is the server's.")]
-Thinking = Annotated[str | None, typer.Option(help="off, on, minimal, low, medium, high, xhigh or max; '' is neither.")]
+Thinking = Annotated[
+    str | None, typer.Option(help="off, on, minimal, low, medium, high, xhigh or max; '' uses the model's default.")
+]
 Instructions = Annotated[
     str | None,
     typer.Option(metavar="TEXT|@FILE|-", help="What it is told before every turn; - reads stdin; '' is our default."),
@@ -99,7 +101,9 @@ def add(
     with connected(as_json) as connection:
         made = connection.server.ask("add_agent", **body)
         ending = f"Talk to it: homing chat {made['id']} --agent {made['id']}"
-        connection.screen.show(made, lambda: _told(made, f"Added {made['name']} ({made['id']}).", ending))
+        usual = id_from_name(name)
+        taken = () if body.get("id") or made["id"] == usual else (f"The id {usual} is taken, so it is {made['id']}.",)
+        connection.screen.show(made, lambda: _told(made, f"Added {made['name']} ({made['id']}).", *taken, ending))
 
 
 def update(
@@ -122,7 +126,7 @@ def update(
 ) -> None:
     """Change an agent; '' restores a default. `homing agents update main --tool run_command=deny`."""
     if default_tools and (tool or no_tools):
-        raise refused("--default-tools stands alone: leave out --tool and --no-tools, or it.")
+        raise refused("--default-tools cannot be combined with --tool or --no-tools.")
     body = _texts(model, thinking, instructions) | ({} if name is None else {"name": name or None})
     more = {"hosts": host, "secrets": secret, "guest_tools": guest_tool}
     fewer = {"hosts": no_host, "secrets": no_secret, "guest_tools": no_guest_tool}
@@ -132,10 +136,13 @@ def update(
             body["tools"] = None
         elif tool or no_tools:
             body["tools"] = _policies({} if no_tools else known["tools"], tool or ())
-        for field in _LISTS:
+        strangers: list[str] = []
+        for field, noun in _LISTS.items():
             if more[field] or fewer[field]:
                 wanted = dict.fromkeys([*known.get(field, ()), *(more[field] or ())])
-                body[field] = [one for one in wanted if one not in (fewer[field] or ())]
+                less = [one.lower() if field == "hosts" else one for one in fewer[field] or ()]
+                strangers += [f"Note: {one} was not among its {noun}s." for one in less if one not in wanted]
+                body[field] = [one for one in wanted if one not in less]
         if not body:
             raise refused(
                 "Say what to change, for example --instructions or --tool.", hint="homing agents update --help"
@@ -143,7 +150,7 @@ def update(
         body["revision"] = known["revision"] if revision is None else revision
         changed = connection.server.ask("update_agent", agent_id=known["id"], **body)
         told = f"Changed {changed['name']} ({changed['id']}): revision {changed['revision']}."
-        connection.screen.show(changed, lambda: _told(changed, told))
+        connection.screen.show(changed, lambda: _told(changed, told, *strangers))
 
 
 def remove(

@@ -9,7 +9,7 @@ from typing import Any
 
 from homing.cli.connection import Connection, connected
 from homing.cli.problems import Problem, refused
-from homing.model.agents import MAX_INSTRUCTIONS, id_from_name
+from homing.model.agents import MAX_INSTRUCTIONS, check_id, id_from_name
 from homing.model.contract import Json
 
 _HEADINGS = {"SOUL.md": "Who you are", "AGENTS.md": "How you work", "USER.md": "About the user"}
@@ -35,6 +35,10 @@ def import_folder(folder: Path, agent: str | None, *, apply: bool, as_json: bool
     with connected(as_json) as connection:
         agent_id = agent or id_from_name(folder.resolve().name)
         before = _known(connection, agent_id)
+        if connection.server.ask("get_me")["role"] != "admin":
+            raise refused("Only an admin may make or change agents.", code="forbidden")
+        if before is None:
+            check_id(agent_id)
         body: Json = {"instructions": persona.instructions, "heartbeat": {"checklist": persona.checklist}}
         changes = before is None or _differs(before, persona)
         name = folder.resolve().name

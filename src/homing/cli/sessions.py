@@ -74,13 +74,13 @@ def update(
         if not body:
             raise refused("Say what to change.", hint="homing sessions update --help")
         answer = connection.server.ask("update_session", session_key=key, **body)
-        connection.screen.show(answer, lambda: _updated(answer))
+        connection.screen.show(answer, lambda: _updated(answer, agent_named=agent is not None))
 
 
-def _updated(session: Json) -> str:
+def _updated(session: Json, *, agent_named: bool) -> str:
     called = f'"{session["title"]}" ({session["key"]})' if session["title"] else session["key"]
     zone = f", in {session['timezone']}" if session["timezone"] else ""
-    agent = "" if session["agent_id"] == MAIN else f", with {session['agent_id']}"
+    agent = f", with {session['agent_id']}" if agent_named or session["agent_id"] != MAIN else ""
     return f"{called}{zone}{agent} sends its messages to {', '.join(session['addresses']) or 'nobody'}."
 
 

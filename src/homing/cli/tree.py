@@ -76,7 +76,12 @@ GROUPS = {
             "update": "agents:update",
             "remove": "agents:remove",
         },
-        hidden={"ls": "agents:list_agents", "show": "agents:get", "rm": "agents:remove"},
+        hidden={
+            "ls": "agents:list_agents",
+            "show": "agents:get",
+            "rm": "agents:remove",
+            "delete": "agents:remove",
+        },
     ),
     "turns": Group(
         help="What agents did: steps, tokens and cost of each turn.",

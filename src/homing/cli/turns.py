@@ -67,8 +67,20 @@ def get(
                 raise
             key = session_key(connection, session)
             known = list(connection.server.pages("list_turns", limit=_NEWEST, session_key=key))
-            turn = connection.server.ask("get_turn", turn_id=find_one(known, turn_id, "turn", "turn")["id"])
+            turn = connection.server.ask("get_turn", turn_id=_find(known, turn_id, key)["id"])
         connection.screen.show(turn, lambda: _card(turn, connection.settings.timezone))
+
+
+def _find(known: list[Json], given: str, key: str) -> Json:
+    try:
+        return find_one(known, given, "turn", "turn")
+    except Problem as problem:
+        if problem.code == "not_found":
+            problem.hint = (
+                f"Looked for among the newest {_NEWEST} turns of {key}. For another conversation: -s SESSION. A whole"
+                " id is found in all of them."
+            )
+        raise
 
 
 def _card(turn: Json, zone: str) -> Any:
@@ -89,9 +101,12 @@ def _card(turn: Json, zone: str) -> Any:
         ("Used", spent(turn["usage"])),
         ("Taken up", f"{turn['attempts']} times" if turn["attempts"] > 1 else None),
         *(("Retry", _retry(retry, zone)) for retry in turn["retries"]),
-        *((f"Step {step['n']}", _step(step)) for step in turn["steps"]),
+        # Their own numbers have gaps: a call takes one when it begins and another when it ends.
+        *((f"Step {n}", _step(step, stopped=turn["reason"] == "asked")) for n, step in enumerate(turn["steps"], 1)),
     ]
-    return Group(head, widgets.facts(rows))
+    cut = any(step["cut"] or any(len(text) > _SHOWN for text in _texts(step)) for step in turn["steps"])
+    more = f"Long texts are cut here. More of each: homing turns get {turn['id']} --json"
+    return Group(head, widgets.facts(rows), *([Text(more, style=widgets.QUIET)] if cut else []))
 
 
 def _retry(retry: Json, zone: str) -> str:
@@ -99,18 +114,21 @@ def _retry(retry: Json, zone: str) -> str:
     return f"{at_wall} {retry['model']}: {retry['error']} (waited {retry['wait_seconds']:g} s)"
 
 
-def _step(step: Json) -> Any:
+def _texts(step: Json) -> list[str]:
+    return [text for text in (step["arguments"], step["result"]) if text]
+
+
+def _step(step: Json, *, stopped: bool) -> Any:
     from rich.text import Text
 
     from homing.cli import widgets
 
-    state = {"running": "running now", "unknown": "outcome unknown"}.get(step["state"]) or (
-        "failed" if step["failed"] else ""
-    )
+    begun = {"running": "running now", "unknown": "stopped" if stopped else "outcome unknown"}
+    state = begun.get(step["state"]) or ("failed" if step["failed"] else "")
     called = step["model"] or step["name"]
     used = spent(step["usage"]) if step["usage"] else ""
     facts = ", ".join(filter(None, (state, took(step["duration_ms"]), used)))
     drawn = Text.assemble((f"{step['kind']} {called}", "bold"), (f"  {facts}" if facts else "", widgets.QUIET))
-    for text in filter(None, (step["arguments"], step["result"])):
+    for text in _texts(step):
         drawn.append(f"\n{text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}")
     return drawn

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from homing.model.errors import Invalid
 from homing.model.mcp_servers import McpServer
 
 MAIN = "main"
@@ -31,6 +32,17 @@ def id_from_name(name: str) -> str:
     """Make an agent's id of a name: small letters, digits and -."""
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain)[:MAX_ID].strip("-") or "agent"
+
+
+def check_id(agent_id: str) -> str:
+    """Refuse what cannot be the id of an agent."""
+    if not re.fullmatch(rf"[a-z0-9-]{{1,{MAX_ID}}}", agent_id):
+        raise Invalid(
+            f"An agent's id has 1 to {MAX_ID} small letters, digits and -, such as research.",
+            field="id",
+            code="out_of_range",
+        )
+    return agent_id
 
 
 @dataclass(frozen=True, kw_only=True)

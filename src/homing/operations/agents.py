@@ -1,11 +1,20 @@
 """Agents: list them, read one; admins make, change and remove them. An edit counts as rule 40 says."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from homing.model.agents import BUILT_IN, INSTRUCTIONS, MAIN, MAX_ID, SCHEDULERS, Agent, ToolPolicy, id_from_name
+from homing.model.agents import (
+    BUILT_IN,
+    INSTRUCTIONS,
+    MAIN,
+    MAX_ID,
+    SCHEDULERS,
+    Agent,
+    ToolPolicy,
+    check_id,
+    id_from_name,
+)
 from homing.model.errors import Conflict, Invalid, NotFound, UnknownTool
 from homing.model.hours import read_hours
 from homing.model.mcp_servers import is_secret_name
@@ -26,7 +35,8 @@ from homing.operations.shapes.base import Listing, Nothing
 from homing.operations.shapes.people_asks import Gone
 from homing.operations.status import ALIVE
 from homing.operations.workers import WORKSPACE
-from homing.sandbox.hosts import read_hosts
+from homing.sandbox.hosts import check_hosts, is_local
+from homing.settings import SECRET, read_secret
 from homing.store import agents, maintenance, mcp_servers, people
 
 CHANGED = "agents"
@@ -34,8 +44,8 @@ CHANGED = "agents"
 _MOST = 200
 _NAMED = 5
 _OTHERS = " A conversation of another user is changed by that user only: ask them."
-_ID = re.compile(r"[a-z0-9-]{1,32}")
 _NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
+_NEEDS_PORT = "{host} is this machine, which is reached only with a port: write {host}:8080, for example."
 _HEARTBEAT_LATER = (
     "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
 )
@@ -56,7 +66,7 @@ def add_agent(ctx: Context, ask: AddAgent) -> AgentShape:
     """Make an agent (admins only). An id that a removed agent had is that agent's again, newly defined."""
     if len(agents.listed(ctx.tx)) >= _MOST:
         raise Conflict(f"There are {_MOST} agents, and no more are allowed. Remove one first.", code="quota_reached")
-    agent_id = _new_id(ctx, ask.name) if ask.id is None else _checked_id(ask.id)
+    agent_id = _new_id(ctx, ask.name) if ask.id is None else check_id(ask.id)
     fresh = Agent(id=agent_id, name=ask.name, instructions=INSTRUCTIONS)
     wanted, warnings = _changed(ctx, fresh, ask)
     if not agents.add(ctx.tx, wanted):
@@ -134,16 +144,6 @@ def _living(agent: Agent | None, agent_id: str) -> Agent:
     return agent
 
 
-def _checked_id(agent_id: str) -> str:
-    if not _ID.fullmatch(agent_id):
-        raise Invalid(
-            f"An agent's id has 1 to {MAX_ID} small letters, digits and -, such as research.",
-            field="id",
-            code="out_of_range",
-        )
-    return agent_id
-
-
 def _new_id(ctx: Context, name: str) -> str:
     """Make an id of a name, with a number behind it if that one is or was another agent's."""
     base = id_from_name(name)
@@ -175,7 +175,18 @@ def _changed(ctx: Context, before: Agent, ask: AddAgent | UpdateAgent) -> tuple[
         warnings.append(f"The model {model} cannot call tools: this agent can only talk, and sets no reminders.")
     if any(wanted.heartbeat.values()) and wanted.heartbeat != before.heartbeat:
         warnings.append(_HEARTBEAT_LATER)
+    warnings += [_NEEDS_PORT.format(host=host) for host in wanted.hosts if host not in before.hosts and is_local(host)]
+    warnings += [why for name in wanted.secrets if name not in before.secrets and (why := _why_unset(ctx, name))]
     return wanted, warnings
+
+
+def _why_unset(ctx: Context, name: str) -> str | None:
+    try:
+        if read_secret(ctx.settings.home, name) is not None:
+            return None
+    except Invalid as error:
+        return error.detail
+    return f"The secret {name} has no value here: set {SECRET}{name}, or write it to secrets/{name} in Homing's home."
 
 
 def _tools(given: Mapping[str, ToolPolicy] | None) -> dict[str, ToolPolicy] | None:
@@ -209,7 +220,7 @@ def _known_tools(names: Collection[str], *, field: str) -> tuple[str, ...]:
 
 
 def _hosts(given: Collection[str]) -> tuple[str, ...]:
-    read_hosts(given)
+    check_hosts(given)
     return tuple(dict.fromkeys(entry.strip().lower() for entry in given))
 
 

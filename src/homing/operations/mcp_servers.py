@@ -37,6 +37,7 @@ from homing.operations.shapes.mcp_server import (
     read_values,
     shown_tools,
 )
+from homing.sandbox.hosts import check_hosts
 from homing.store import Tx, agents, lanes, mcp_servers, people, sessions
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -307,6 +308,7 @@ def _check(server: McpServer, agent: Agent) -> None:
         check_command(server.command)
     for name in server.env:
         check_env_name(name)
+    check_hosts(server.hosts)
     if server.transport == "http" and (server.env or server.args or server.hosts):
         raise _invalid("env, args and hosts are for programs; a server over HTTP has headers.", "env")
     if server.transport == "stdio" and server.headers:

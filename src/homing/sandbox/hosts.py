@@ -63,6 +63,20 @@ def read_hosts(entries: Iterable[str]) -> Hosts:
     return Hosts(names=frozenset(names), endings=tuple(endings), exact=frozenset(exact))
 
 
+def check_hosts(entries: Iterable[str]) -> None:
+    """Refuse a list that somebody writes: one that cannot be read, or that opens a whole top-level domain."""
+    entries = list(entries)
+    for ending in read_hosts(entries).endings:
+        if "." not in ending[1:]:
+            raise _invalid(f"*{ending}", "it would open a whole top-level domain. Name a domain, such as *.example.org")
+
+
+def is_local(entry: str) -> bool:
+    """Say whether an entry names this machine without a port, which leads nowhere."""
+    host = entry.rstrip(".")
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def _plain(host: str) -> str:
     """Spell a host in one way: lower case, no final dot, an address as Python writes it."""
     host = host.lower().rstrip(".")

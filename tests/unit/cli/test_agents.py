@@ -45,6 +45,26 @@ def test_a_chat_in_which_nothing_was_said_leaves_no_conversation(homing: Homing,
     assert homing("agents", "remove", "research").code == 0
 
 
+def test_what_was_asked_and_is_not_so_is_said_in_the_answer(
+    homing: Homing, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOMING_SECRET_KNOWN", "x")
+    homing("agents", "add", "Gardener")
+    second = homing("agents", "add", "Gardener", "--secret", "NOPE", "--secret", "KNOWN", "--host", "localhost")
+    assert "The id gardener is taken, so it is gardener-2." in second.out
+    assert "The secret NOPE has no value here: set HOMING_SECRET_NOPE" in second.out
+    assert "KNOWN" not in second.out
+    assert "localhost is this machine, which is reached only with a port" in second.out
+    removed = homing("agents", "update", "gardener-2", "--no-host", "nothere.org", "--no-host", "LOCALHOST")
+    assert "Note: nothere.org was not among its hosts." in removed.out
+    assert homing("agents", "get", "gardener-2", "--json").object["hosts"] == []
+    named = homing("agents", "add", "Gardener", "--id", "third")
+    assert "taken" not in named.out
+    assert homing("agents", "delete", "third").code == 0
+    homing("send", "garden", "hello")
+    assert "with main" in homing("sessions", "update", "garden", "--agent", "main").out
+
+
 def test_one_tool_is_switched_off_without_a_word_about_the_others(homing: Homing) -> None:
     changed = homing("agents", "update", "main", "--tool", "run_command=deny", "--tool", "fetch_url=deny", "--json")
     allowed = {name for name, tool in BUILT_IN.items() if tool.default == "allow"} - {"run_command", "fetch_url"}
@@ -82,10 +102,11 @@ def test_instructions_come_from_a_file_or_from_stdin_and_go_back_to_the_default(
             ("add", "X", "--tool", "run_command=maybe"),
             "--tool is written NAME, NAME=allow or NAME=deny, not run_command",
         ),
+        (("add", "X", "--host", "*.org"), "it would open a whole top-level domain"),
         (("add", "X", "--tool", "=deny"), "A name of a tool is empty. The tools are"),
         (("update", "main", "--revision", "9", "--name", "x"), "Somebody changed it meanwhile"),
         (("update", "main"), "Say what to change"),
-        (("update", "main", "--default-tools", "--no-tools"), "--default-tools stands alone"),
+        (("update", "main", "--default-tools", "--no-tools"), "--default-tools cannot be combined"),
         (("update", "nobody", "--name", "x"), "There is no agent nobody"),
         (("remove", "main"), "main cannot be removed"),
         (("remove", ""), "Say which agent"),

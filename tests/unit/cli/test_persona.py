@@ -71,6 +71,17 @@ def test_a_persona_can_be_given_to_an_agent_by_name(homing: Homing, folder: Path
     assert (said.code, "small letters" in said.err) == (2, True)
 
 
+def test_a_dry_run_refuses_what_apply_would_refuse(
+    homing: Homing, server: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = homing("import", str(folder), "--agent", "Not An Id")
+    assert (said.code, "small letters, digits and -" in said.err) == (2, True)
+    token = homing("tokens", "create", "--user", "anna", "--role", "user", "--json").object["token"]
+    monkeypatch.setenv("HOMING_TOKEN", token)
+    said = homing("import", str(folder))
+    assert (said.code, said.err.splitlines()[0]) == (2, "Only an admin may make or change agents.")
+
+
 def test_some_files_are_enough(homing: Homing, folder: Path) -> None:
     for name in ("SOUL.md", "USER.md", "HEARTBEAT.md"):
         (folder / name).unlink()
