@@ -31,7 +31,7 @@ def tools() -> list[dict[str, Any]]:
             "Gives the text back." + (" And now something else." if MODE == "changed" else ""),
             readOnlyHint=True,
         ),
-        *(tool(name) for name in ("fail", "big", "hang", "die", "picture", "env", "ask", "write", "started")),
+        *(tool(name) for name in ("fail", "big", "hang", "die", "picture", "env", "ask", "write", "started", "look")),
         tool("again", idempotentHint=True),
     ]
     return [*listed, tool("new")] if MODE == "changed" else listed
@@ -71,6 +71,9 @@ def call(name: str, given: dict[str, Any]) -> dict[str, Any]:
         with Path(word).open("a") as file:
             file.write("once\n")
         return text(str(Path.cwd()))
+    if name == "look":
+        workspace = "a workspace" if Path("/workspace").exists() else "no workspace"
+        return text(f"{workspace}, in {Path.cwd()}, at home in {Path.home()}")
     if name == "started":
         return text(str(STARTED))
     return text(f"echo: {word}")
@@ -99,6 +102,8 @@ def serve() -> None:
 if MODE == "exit":
     sys.stderr.write(f"KeyError: 'API_KEY' {os.environ.get('TOKEN', '')}\n")
     sys.exit(3)
+if MODE == "workspace" and Path("/workspace/broken").exists():
+    sys.exit("The workspace is broken.")
 if MODE in ("banner", "chatty"):
     print("Starting server on port 3000", flush=True)
 if MODE == "endless":

@@ -90,6 +90,10 @@ class McpServer:
         given = (*self.env.values(), *self.headers.values())
         return tuple(dict.fromkeys(value.name for value in given if isinstance(value, Secret)))
 
+    def sees_workspace(self, agent_hosts: Iterable[str]) -> bool:
+        """Say whether it may read files that its agent's own programs write: not if it has more than they have."""
+        return self.transport == "stdio" and not self.secrets and set(self.hosts) <= set(agent_hosts)
+
     def is_same(self, other: "McpServer") -> bool:
         """Say whether another reading of it shows the same definition; one removed and added again is another."""
         return (self.agent_id, self.name, self.created_at, self.revision) == (
@@ -123,9 +127,9 @@ class McpServer:
         now = tuple(replace(tool, accepted_sha256=tool.sha256) for tool in self.tools)
         return replace(self, tools=now, state="ready" if self.state == "changed" else self.state)
 
-    def did_not_start(self, error: str, *, at_once: bool = False) -> "McpServer":
-        """Give the server after a start that failed; after the third in a row its tools are left out."""
-        failed = self.failed_starts + 1
+    def did_not_start(self, error: str, *, at_once: bool = False, counts: bool = True) -> "McpServer":
+        """Give the server after a start that failed; after the third in a row that counts its tools are left out."""
+        failed = self.failed_starts + counts
         failing = at_once or failed >= FAILED_STARTS
         return replace(self, error=error, failed_starts=failed, state="failing" if failing else self.state)
 

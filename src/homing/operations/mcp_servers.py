@@ -190,8 +190,10 @@ def note_start(tx: Tx, server: McpServer, tools: tuple[McpTool, ...]) -> McpServ
     return None if now is None else _noted(tx, now, now.listed(tools))
 
 
-def note_failed_start(tx: Tx, server: McpServer, error: str, *, session_id: int, unified: bool) -> McpServer | None:
-    """Write that a start failed; at the third in a row, the people of the conversation get one note."""
+def note_failed_start(
+    tx: Tx, server: McpServer, error: str, *, counts: bool, session_id: int, unified: bool
+) -> McpServer | None:
+    """Write that a start failed; at the third in a row that counts, the people of the conversation get one note."""
     home = sessions.get(tx, session_id)
     if home.parent_id is not None:
         home = sessions.get(tx, home.parent_id)
@@ -200,7 +202,7 @@ def note_failed_start(tx: Tx, server: McpServer, error: str, *, session_id: int,
     now = _unchanged(tx, server)
     if now is None:
         return None
-    told = now.did_not_start(error[:_LONGEST_ERROR])
+    told = now.did_not_start(error[:_LONGEST_ERROR], counts=counts)
     if told.state == "failing" and now.state != "failing":
         text = (
             f"The MCP server {server.name} of the agent {server.agent_id} did not start {FAILED_STARTS} times in a row,"

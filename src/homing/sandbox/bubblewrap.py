@@ -12,6 +12,7 @@ from pathlib import Path
 from homing.sandbox.errors import NO_BUBBLEWRAP, NO_PYTHON, NO_UTIL_LINUX, OTHER_SYSTEM, WINDOWS, NoSandbox
 
 WORKSPACE = "/workspace"
+EMPTY = "/tmp"  # noqa: S108 - inside, where each sandbox has its own
 PROXY = "/run/proxy"
 SEARCHED = "/usr/bin:/bin:/usr/local/bin"
 # As root each workspace has a uid of its own from here: beyond what systems give to people, services and containers.
@@ -42,8 +43,8 @@ _LIMITS = ("--nproc=128", f"--data={512 << 20}", f"--fsize={256 << 20}", "--nofi
 # Runs last before the program, when everything is in place that ends it with us. It reports so, which fails if we have
 # been killed by now, and waits for our word: at the end of its input, or without it, the program never begins. When
 # memory runs out, the kernel takes the program and not us.
-_START = f"""
-cd {WORKSPACE} && echo 1000 >/proc/self/oom_score_adj && echo && IFS= read -r go && eval "$go" && exec "$@"
+_START = """
+cd "$1" && shift && echo 1000 >/proc/self/oom_score_adj && echo && IFS= read -r go && eval "$go" && exec "$@"
 """
 
 
@@ -72,12 +73,17 @@ class Bubblewrap:
         argv: Sequence[str],
         *,
         workspace: Path,
+        shows_workspace: bool = True,
+        cwd: str = WORKSPACE,
         reads: Sequence[Path] = (),
         proxy: Path | None = None,
         filter_fd: int,
         info_fd: int,
     ) -> list[str]:
-        """Give the command that runs a program with `workspace` to write to and `reads` to read."""
+        """Give the command that runs a program with `workspace` to write to and `reads` to read.
+
+        A workspace that is not shown is only where the uid comes from.
+        """
         root = os.geteuid() == 0
         uid = str(_uid_of(workspace)) if root else _NOBODY
         wrapped = [self.bwrap, "--die-with-parent", "--new-session"]
@@ -95,7 +101,7 @@ class Bubblewrap:
             as_link = path in _SYSTEM and path.is_symlink()
             shown = ["--symlink", str(path.readlink())] if as_link else ["--ro-bind", str(path)]
             wrapped += [*_parents(path), *shown, str(path)]
-        wrapped += ["--bind", str(workspace), WORKSPACE]
+        wrapped += ["--bind", str(workspace), WORKSPACE] if shows_workspace else []
         if proxy is not None:
             wrapped += [*_parents(Path(PROXY)), "--bind", str(proxy), PROXY]
         wrapped += ["--remount-ro", "/dev", "--remount-ro", "/", "--"]
@@ -103,7 +109,7 @@ class Bubblewrap:
             # No limit on processes holds for root, not in a user namespace either: another uid runs inside.
             wrapped += [self.setpriv, "--reuid", uid, "--regid", uid, "--clear-groups"]
             wrapped += ["--bounding-set", "-all", "--inh-caps", "-all"]
-        return [*wrapped, self.prlimit, *_LIMITS, "--", "/bin/sh", "-c", _START, "sh", *argv]
+        return [*wrapped, self.prlimit, *_LIMITS, "--", "/bin/sh", "-c", _START, "sh", cwd, *argv]
 
 
 def find_bubblewrap(searched: str = SEARCHED) -> Bubblewrap:

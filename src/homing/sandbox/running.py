@@ -11,10 +11,11 @@ import re
 import shlex
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from errno import E2BIG
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -59,8 +60,9 @@ async def run(
     """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
     _check(argv)
     program = _Program(_start_line(env or {}) + stdin)
+    wrap = partial(bubblewrap.wrap, workspace=workspace, reads=reads)
     # A task of its own: a cancelled start would leave a process behind that nobody knows.
-    over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
+    over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
     timer = asyncio.get_running_loop().call_later(seconds, program.stop, "timeout")
     try:
         return await asyncio.shield(over)
@@ -91,6 +93,8 @@ async def open_program(
     argv: Sequence[str],
     *,
     workspace: Path,
+    shows_workspace: bool = True,
+    cwd: str = WORKSPACE,
     reads: Sequence[Path] = (),
     hosts: Hosts | None = None,
     env: Mapping[str, str] | None = None,
@@ -98,8 +102,9 @@ async def open_program(
     """Run a program for as long as the block lasts, and talk to it; then it is killed with all its processes."""
     _check(argv)
     program = _TalkingProgram(_start_line(env or {}))
+    wrap = partial(bubblewrap.wrap, workspace=workspace, shows_workspace=shows_workspace, cwd=cwd, reads=reads)
     # A task of its own, as in `run`.
-    over = asyncio.ensure_future(program.run(bubblewrap, argv, workspace, reads, hosts))
+    over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
     try:
         await asyncio.wait([over, program.pipes], return_when=asyncio.FIRST_COMPLETED)
         if over.done():
@@ -132,22 +137,15 @@ class _Program:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     async def run(
-        self,
-        bubblewrap: Bubblewrap,
-        argv: Sequence[str],
-        workspace: Path,
-        reads: Sequence[Path],
-        hosts: Hosts | None,
+        self, wrap: Callable[..., list[str]], python: str | None, argv: Sequence[str], hosts: Hosts | None
     ) -> Ran:
         async with AsyncExitStack() as held:
             proxy = None
             if hosts is not None:
-                argv = forwarding(bubblewrap.python, argv)
+                argv = forwarding(python, argv)
                 proxy = await held.enter_async_context(open_proxy(hosts))
             filter_fd, info_fd = _memory_file(held, make_filter()), _memory_file(held)
-            command = bubblewrap.wrap(
-                argv, workspace=workspace, reads=reads, proxy=proxy, filter_fd=filter_fd, info_fd=info_fd
-            )
+            command = wrap(argv, proxy=proxy, filter_fd=filter_fd, info_fd=info_fd)
             self._process = await _start(command, filter_fd, info_fd)
             held.callback(self._release)
             assert self._process.stdout

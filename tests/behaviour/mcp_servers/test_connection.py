@@ -35,6 +35,7 @@ def line_to(workspace: Path, mode: str) -> Connection:
         command=find_command("python3", private=[]),
         args=("-c", SCRIPT, mode),
         workspace=workspace,
+        shows_workspace=True,
         hosts=None,
         env={"TOKEN": SECRET},
     )
@@ -61,12 +62,12 @@ async def test_a_server_starts_in_the_sandbox_lists_its_tools_and_answers(worksp
     async with opened(workspace) as connection:
         tools = {tool.name: tool for tool in connection.tools}
         result = await connection.call("echo", {"text": "hello"})
-        where = await connection.call("write", {"text": "a.txt"})
+        where = await connection.call("write", {"text": "/workspace/a.txt"})
 
     assert tools["echo"].description == "Gives the text back."
     assert [name for name, tool in tools.items() if tool.repeatable] == ["echo", "again"]
     assert text_of(result) == "echo: hello"
-    assert text_of(where) == "/workspace"
+    assert text_of(where) == "/tmp"
     assert (workspace / "a.txt").read_text() == "once\n"
 
 

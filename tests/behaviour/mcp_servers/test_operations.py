@@ -68,7 +68,7 @@ async def test_a_test_starts_the_server_and_shows_its_state(site: Site) -> None:
     await add(site, **scripted())
     fine = (await site.owner.post(f"{SERVERS}/bad/test")).json()
 
-    assert (fine["state"], fine["error"], len(fine["tools"])) == ("ready", None, 11)
+    assert (fine["state"], fine["error"], len(fine["tools"])) == ("ready", None, 12)
 
 
 async def test_a_server_is_switched_off_and_on(site: Site) -> None:

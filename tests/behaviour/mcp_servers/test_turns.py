@@ -31,7 +31,7 @@ def running_servers(site: Site) -> int:
 def in_call(site: Site) -> bool:
     hands = site.world.instance.hands
     assert isinstance(hands, ServerHands)
-    return any(running.connection.users for running in hands.servers._running.values())
+    return any(running.connection.calls_in_flight for running in hands.servers._running.values())
 
 
 def tool_steps(tx: Tx) -> list[tuple[str, str]]:
@@ -198,8 +198,8 @@ def written(home: Path) -> list[str]:
 
 async def test_each_user_has_a_process_of_their_own_with_their_own_files(worker: Worker, home: Path) -> None:
     await add(worker.site, **scripted())
-    await worker.say("go", called("write", text="mine.txt"), "Done.")
-    worker.model.reply(called("write", text="mine.txt"))
+    await worker.say("go", called("write", text="/workspace/mine.txt"), "Done.")
+    worker.model.reply(called("write", text="/workspace/mine.txt"))
     worker.model.reply("Done.")
     answer = await worker.site.stranger.post("/api/sessions/web:other/messages?wait=100", json={"text": "go"})
 
@@ -223,6 +223,117 @@ async def test_a_secret_reaches_the_servers_process_and_no_prompt(
     assert "s3cr3t-value" not in str(worker.model.seen)
     rows = worker.site.world.write(lambda tx: mcp_servers.listed(tx, "main"))
     assert "s3cr3t-value" not in str(rows)
+
+
+# Python runs both before a server's own code, where it finds them.
+TAKES_OVER = "import os; open('/workspace/stolen', 'w').write(os.environ.get('TOKEN', '')); raise SystemExit('taken')"
+
+
+async def let_write(worker: Worker) -> None:
+    """Give the agent programs of its own."""
+    tools = {"write_file": "allow", "run_command": "allow"}
+    assert (await worker.site.owner.patch("/api/agents/main", json={"tools": tools})).status_code == 200
+
+
+def find_stolen(home: Path) -> list[str]:
+    return [file.read_text() for file in home.rglob("stolen")]
+
+
+async def test_what_an_agent_writes_into_its_workspace_does_not_run_in_a_servers_process(
+    worker: Worker, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_reach(worker.site.world)
+    monkeypatch.setenv("HOMING_SECRET_GITHUB_TOKEN", "s3cr3t-value")
+    await add(worker.site, **scripted(env={"TOKEN": {"secret": "GITHUB_TOKEN"}}, policy="allow"))
+    await add(worker.site, **scripted(name="plain"))
+    await let_write(worker)
+    script = "d=.local/lib/python3.$(python3 -c 'import sys; print(sys.version_info[1])')/site-packages"
+    script += "; mkdir -p $d; cp json.py $d/usercustomize.py; cp json.py $d/sitecustomize.py && echo copied"
+    await worker.say(
+        "go",
+        tool_call("write_file", {"path": "json.py", "text": TAKES_OVER}),
+        tool_call("run_command", {"command": script}),
+        called("look"),
+        tool_call("plain_look", {}),
+        "Done.",
+    )
+    wrote, ran, with_secrets, plain = worker.results
+
+    assert wrote.startswith("Wrote json.py")
+    assert "copied" in ran
+    assert find_stolen(home) == []
+    assert "\nno workspace, in /tmp, at home in /tmp\n" in with_secrets
+    assert "\na workspace, in /tmp, at home in /tmp\n" in plain
+
+
+async def test_a_server_with_hosts_that_its_agent_does_not_have_sees_no_workspace(worker: Worker) -> None:
+    let_reach(worker.site.world, "example.org")
+    await add(worker.site, **scripted(name="same", hosts=["example.org"], policy="allow"))
+    await add(worker.site, **scripted(name="more", hosts=["example.org", "example.net"], policy="allow"))
+    await worker.say("go", tool_call("same_look", {}), tool_call("more_look", {}), "Done.")
+    same, more = worker.results
+
+    assert "\na workspace, " in same
+    assert "\nno workspace, " in more
+
+
+async def test_a_secret_that_changed_or_was_taken_away_counts_for_a_running_server(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_reach(worker.site.world)
+    monkeypatch.setenv("HOMING_SECRET_GITHUB_TOKEN", "first-value")
+    await add(worker.site, **scripted(env={"TOKEN": {"secret": "GITHUB_TOKEN"}}, policy="allow"))
+    await worker.say("one", called("started"), called("started"), "Done.")
+    monkeypatch.setenv("HOMING_SECRET_GITHUB_TOKEN", "second-value")
+    await worker.say("two", called("started"), "Done.")
+    let_reach(worker.site.world, secrets=())
+    await worker.say("three", called("echo", text="x"), "Done.")
+    first, same, second, refused = worker.results
+
+    assert first == same
+    assert second != same
+    assert refused.startswith("The secret GITHUB_TOKEN is not set on this machine")
+    assert running_servers(worker.site) == 0
+    assert [(one["state"], one["error"]) for one in await listed(worker.site)] == [("ready", None)]
+
+
+async def test_a_host_that_was_taken_away_counts_for_a_connection_that_is_open(
+    worker: Worker, http_server: HttpMcpServer
+) -> None:
+    await add(worker.site, name="web", url=http_server.url, policy="allow")
+    call = tool_call("web_echo", {"text": "x"})
+    await worker.say("one", call, "Done.")
+    let_reach(worker.site.world)
+    await worker.say("two", call, "Done.")
+
+    assert "echo: x" in worker.results[-2]
+    assert "plain http" in worker.results[-1]
+    assert running_servers(worker.site) == 0
+    [server] = await listed(worker.site)
+    assert server["state"] == "ready"
+
+
+async def test_calls_that_wait_for_one_start_share_its_failure(worker: Worker, http_server: HttpMcpServer) -> None:
+    await add(worker.site, name="web", url=http_server.url, policy="allow")
+    http_server.mode = "401"
+    call = tool_call("web_echo", {"text": "x"})
+    await worker.say("go", [call, call, call, call], "Done.")
+
+    assert ["OAuth is not supported" in result for result in worker.results] == [True] * 4
+    [server] = await listed(worker.site)
+    assert (server["state"], "OAuth" in server["error"]) == ("ready", True)
+
+
+async def test_a_workspace_in_which_a_server_does_not_start_does_not_take_it_from_others(worker: Worker) -> None:
+    await add(worker.site, **scripted("workspace"))
+    await let_write(worker)
+    call = called("echo", text="x")
+    spoil = tool_call("write_file", {"path": "broken", "text": "x"})
+    await worker.say("go", spoil, call, call, call, call, "Done.")
+    [server] = await listed(worker.site)
+
+    assert ["The workspace is broken." in result for result in worker.results[1:]] == [True] * 4
+    assert (server["state"], "The workspace is broken." in server["error"]) == ("ready", True)
 
 
 async def test_only_a_call_that_may_not_be_repeated_is_on_record_before_it_is_made(

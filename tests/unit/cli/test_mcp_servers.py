@@ -36,7 +36,7 @@ def test_a_server_is_added_tested_changed_accepted_and_removed(
     [listed] = homing("mcp-servers", "list", "--json").objects
     assert (listed["state"], listed["env"], listed["revision"]) == ("ready", {"WORD": "x"}, 2)
     assert homing("agents", "get", "main", "--json").object["mcp_servers"] == [
-        {"name": "bad", "state": "ready", "policy": "allow", "tools": 12, "offered": 12}
+        {"name": "bad", "state": "ready", "policy": "allow", "tools": 13, "offered": 13}
     ]
     off = homing("mcp-servers", "update", "bad", "--off", "--tool", "write=deny", "--json").object
     assert off["state"] == "off"

@@ -38,7 +38,7 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self.mode: Mode = mode
         self.tools: tuple[McpTool, ...] = ()
-        self.users = 0
+        self.calls_in_flight = 0
         """How many calls are on their way to it or in it."""
 
     @property

@@ -4,6 +4,8 @@ Imports the client only when a server is used: most processes never do.
 """
 
 import asyncio
+import hashlib
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,6 @@ from homing.model.errors import Conflict, Forbidden, Invalid, Refused
 from homing.model.mcp_servers import McpServer, McpTool, Secret, Value
 from homing.sandbox.bubblewrap import Bubblewrap
 from homing.sandbox.commands import find_command
-from homing.sandbox.errors import NoSandbox
 from homing.sandbox.hosts import read_hosts
 from homing.tools.mcp_servers.line import ServerFailed
 
@@ -45,9 +46,19 @@ class Called:
 @dataclass(kw_only=True, eq=False)
 class _Running:
     server: McpServer
+    given: str
     connection: "Connection"
     used_at: float
     idle: asyncio.TimerHandle | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Failure:
+    """A start that failed: who waited for it fails with it, and does not try again at once."""
+
+    server: McpServer
+    given: str
+    error: ServerFailed
 
 
 class McpServers:
@@ -61,6 +72,7 @@ class McpServers:
         self._private = private
         self._running: dict[tuple[Owner, str], _Running] = {}
         self._locks: dict[tuple[Owner, str], asyncio.Lock] = {}
+        self._failures: dict[tuple[Owner, str], _Failure] = {}
         # How each server was found to speak: asking again may take ten seconds.
         self._modes: dict[tuple[str, str], Mode] = {}
         self._closing = set[asyncio.Task[None]]()
@@ -90,7 +102,7 @@ class McpServers:
         try:
             result = await running.connection.call(tool, args)
         finally:
-            self._rest((owner, server.name), running)
+            self._release((owner, server.name), running)
         from homing.tools.mcp_servers.results import text_of  # noqa: PLC0415 - see above
 
         return Called(text=running.connection.redacted(text_of(result)), failed=bool(result.is_error))
@@ -98,40 +110,52 @@ class McpServers:
     async def close(self) -> None:
         """Stop every server."""
         for key in list(self._running):
-            self._retire(key)
+            self._close_when_idle(key)
         while self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _use(self, server: McpServer, agent: Agent, owner: Owner, tool: str, note: NoteStart) -> _Running:
         key = (owner, server.name)
+        before = self._failures.get(key)
         async with self._locks.setdefault(key, asyncio.Lock()):
             running = self._running.get(key)
-            if running is not None and not (running.connection.alive and running.server.is_same(server)):
-                self._retire(key)
+            try:
+                secrets = self._secrets(server, agent)
+            except Refused:
+                if running is not None:
+                    self._close_when_idle(key)
+                raise
+            given = _digest(secrets, agent)
+            if running is not None and not (
+                running.connection.alive and running.server.is_same(server) and running.given == given
+            ):
+                self._close_when_idle(key)
                 running = None
             if running is None:
+                _share_failure(self._failures.get(key), before, server, given)
                 self._make_room()
-                running = await self._start_and_note(server, agent, owner, tool, note)
+                try:
+                    connection = await self._start_and_note(server, agent, owner, tool, note)
+                except ServerFailed as failed:
+                    self._failures[key] = _Failure(server=server, given=given, error=failed)
+                    raise
+                self._failures.pop(key, None)
+                running = _Running(server=server, given=given, connection=connection, used_at=time.monotonic())
                 self._running[key] = running
             if running.idle is not None:
                 running.idle.cancel()
             # Counted before anybody else looks: what is in use is not stopped.
-            running.connection.users += 1
+            running.connection.calls_in_flight += 1
             return running
 
     async def _start_and_note(
         self, server: McpServer, agent: Agent, owner: Owner, tool: str, note: NoteStart
-    ) -> _Running:
+    ) -> "Connection":
         try:
+            # What this machine lacks (a sandbox, the program, a secret) is refused, and is not the server's fault.
             connection = await self._start(server, agent, owner)
-        except NoSandbox:
-            # What this machine lacks is not the server's fault.
-            raise
         except ServerFailed as failed:
             await note(server, failed.for_people)
-            raise
-        except Refused as refused:
-            await note(server, refused.detail)
             raise
         try:
             now = await note(server, connection.tools)
@@ -145,7 +169,7 @@ class McpServers:
         except BaseException:
             await connection.close()
             raise
-        return _Running(server=server, connection=connection, used_at=time.monotonic())
+        return connection
 
     async def _start(self, server: McpServer, agent: Agent, owner: Owner) -> "Connection":
         # The client's library takes half a second to import.
@@ -179,6 +203,7 @@ class McpServers:
             command=find_command(server.command, private=self._private),
             args=server.args,
             workspace=workspace,
+            shows_workspace=server.sees_workspace(agent.hosts),
             hosts=read_hosts(server.hosts) if server.hosts else None,
             env=_filled(server.env, secrets),
         )
@@ -200,26 +225,26 @@ class McpServers:
             found[name] = value
         return found
 
-    def _rest(self, key: tuple[Owner, str], running: _Running) -> None:
+    def _release(self, key: tuple[Owner, str], running: _Running) -> None:
         """Stop a server that is out of order now, else when nobody has used it for a while."""
-        running.connection.users -= 1
+        running.connection.calls_in_flight -= 1
         running.used_at = time.monotonic()
-        if running.connection.users:
+        if running.connection.calls_in_flight:
             return
         if self._running.get(key) is not running or not running.connection.alive:
-            self._retire(key, running)
+            self._close_when_idle(key, running)
             return
         loop = asyncio.get_running_loop()
-        running.idle = loop.call_later(IDLE_SECONDS, self._retire, key, running)
+        running.idle = loop.call_later(IDLE_SECONDS, self._close_when_idle, key, running)
 
-    def _retire(self, key: tuple[Owner, str], running: _Running | None = None) -> None:
+    def _close_when_idle(self, key: tuple[Owner, str], running: _Running | None = None) -> None:
         """Take a server out of use; it is closed once its last call has ended."""
         running = running or self._running[key]
         if self._running.get(key) is running:
             del self._running[key]
         if running.idle is not None:
             running.idle.cancel()
-        if not running.connection.users:
+        if not running.connection.calls_in_flight:
             task = asyncio.ensure_future(running.connection.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
@@ -227,10 +252,21 @@ class McpServers:
     def _make_room(self) -> None:
         if len(self._running) < MAX_RUNNING:
             return
-        idle = [(run.used_at, key) for key, run in self._running.items() if not run.connection.users]
+        idle = [(run.used_at, key) for key, run in self._running.items() if not run.connection.calls_in_flight]
         if not idle:
             raise Conflict(f"{MAX_RUNNING} MCP servers are at work on this machine; try again later.")
-        self._retire(min(idle)[1])
+        self._close_when_idle(min(idle)[1])
+
+
+def _share_failure(last: _Failure | None, before: _Failure | None, server: McpServer, given: str) -> None:
+    """Fail with the start that we waited for: one outage counts once."""
+    if last is not None and last is not before and last.server.is_same(server) and last.given == given:
+        raise ServerFailed(last.error.detail, said=last.error.said)
+
+
+def _digest(secrets: Mapping[str, str], agent: Agent) -> str:
+    """Name what a running server was given beside its row, without keeping it."""
+    return hashlib.sha256(json.dumps([secrets, agent.hosts], sort_keys=True).encode()).hexdigest()
 
 
 def _filled(values: Mapping[str, Value], secrets: Mapping[str, str]) -> dict[str, str]:

@@ -49,9 +49,13 @@ def _offer(server: McpServer, tool: McpTool, servers: McpServers, store: Store, 
             if not isinstance(outcome, str):
                 return await store.write(lambda tx: note_start(tx, started, outcome))
             log.warning("mcp_server_failed", agent=server.agent_id, server=server.name, turn_id=context.turn.id)
+            # A user's own files may be the cause: that must not take the server from everybody else.
+            counts = not started.sees_workspace(context.agent.hosts)
             session_id = context.turn.session_id
             return await store.write(
-                lambda tx: note_failed_start(tx, started, outcome, session_id=session_id, unified=unified)
+                lambda tx: note_failed_start(
+                    tx, started, outcome, counts=counts, session_id=session_id, unified=unified
+                )
             )
 
         try:

@@ -9,7 +9,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from homing.sandbox.bubblewrap import Bubblewrap
+from homing.sandbox.bubblewrap import EMPTY, Bubblewrap
 from homing.sandbox.commands import Command
 from homing.sandbox.hosts import Hosts
 from homing.sandbox.running import Pipes, open_program
@@ -17,6 +17,8 @@ from homing.tools.mcp_servers.line import MAX_MESSAGE, TOO_LONG, Line, LineState
 
 _CHUNK = 64 << 10
 _SHOWN = 200
+# A server never loads code, or a setting that names code, which the agent's own programs wrote.
+_OURS = {"HOME": EMPTY, "PYTHONNOUSERSITE": "1", "PYTHONSAFEPATH": "1"}
 
 In = anyio.abc.ObjectSendStream[SessionMessage | Exception]
 Out = anyio.abc.ObjectReceiveStream[SessionMessage]
@@ -30,6 +32,7 @@ class Program:
     command: Command
     args: tuple[str, ...]
     workspace: Path
+    shows_workspace: bool
     hosts: Hosts | None
     env: Mapping[str, str]
 
@@ -42,9 +45,11 @@ async def open_stdio(program: Program, state: LineState) -> AsyncGenerator[Line]
         program.bubblewrap,
         [str(command.path), *program.args],
         workspace=program.workspace,
+        shows_workspace=program.shows_workspace,
+        cwd=EMPTY,
         reads=command.reads,
         hosts=program.hosts,
-        env={"PATH": command.search_path, **program.env},
+        env={"PATH": command.search_path, **program.env, **_OURS},
     ) as pipes:
         state.errors = lambda: pipes.errors
         into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
