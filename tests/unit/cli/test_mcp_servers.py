@@ -118,8 +118,8 @@ def test_policies_of_tools_are_shown_with_the_server(homing: Homing) -> None:
     )
     changed = homing("mcp-servers", "update", "bad", "--tool", "echo=deny", "--tool", "write=ask")
     assert "  - echo (deny)\n" in changed.out
-    assert "11, 1 denied, 1 not offered (ask)" in homing("mcp-servers", "list").out
-    assert "bad (ready, 9 of 11 tools offered)" in homing("agents", "get", "main").out
+    assert "12, 1 denied, 1 not offered (ask)" in homing("mcp-servers", "list").out
+    assert "bad (ready, 10 of 12 tools offered)" in homing("agents", "get", "main").out
     shown = homing("mcp-servers", "get", "bad").out
     assert all(word in shown for word in ("ready", "example.org", "WORD", "echo", "deny"))
     assert "hidden-value" not in shown
@@ -127,7 +127,7 @@ def test_policies_of_tools_are_shown_with_the_server(homing: Homing) -> None:
     homing("mcp-servers", "update", "bad", "--policy", "deny")
     assert homing("mcp-servers", "update", "bad", "--tool", "echo=", "--tool", "write=").code == 0
     assert "ready (denied)" in homing("mcp-servers", "list").out
-    assert "bad (ready (denied), 0 of 11 tools offered)" in homing("agents", "get", "main").out
+    assert "bad (ready (denied), 0 of 12 tools offered)" in homing("agents", "get", "main").out
 
 
 def test_a_script_that_the_sandbox_does_not_show_is_explained(homing: Homing, tmp_path: Path) -> None:
