@@ -22,6 +22,12 @@ def urls_in(text: str) -> Iterator[str]:
         yield url
 
 
+def host_of(url: str) -> str:
+    """Give the host of a URL, in small letters."""
+    read = _URL.match(url)
+    return read["host"].casefold() if read else ""
+
+
 def stands(url: str, shown: Shown) -> bool:
     """Say whether a URL stands in what was shown letter by letter; only the scheme may be left out there."""
     read = _URL.fullmatch(url.strip().partition("#")[0])

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 
 from homing.agent.frames import TRIGGERED, split_frames
 from homing.agent.journal import Ask, Shown
-from homing.agent.named_urls import stands, urls_in
+from homing.agent.named_urls import host_of, stands, urls_in
 from homing.agent.sources import FETCH, OURS, SEARCH, UNCONFIRMED, WEB
 
 _MEMORY = re.compile(r"\[data [0-9a-f]{12} from memory: ")
@@ -44,8 +44,8 @@ class _Seen:
     def __init__(self) -> None:
         self.outside: str | None = None
         self.texts: list[str] = []
-        self._urls: dict[str, str] = {}
-        """What each call of `fetch_url` asked for."""
+        self._asked: dict[str, str] = {}
+        """What each call of a web tool asked for: a URL, or the words of a search."""
 
     def look(self, frames: Sequence[str], words: str) -> None:
         # Of an automation only whole URLs count, as in its own turn.
@@ -71,9 +71,10 @@ class _Seen:
 
     def _called(self, response: ModelResponse) -> None:
         for call in response.tool_calls:
-            if call.tool_name == FETCH:
+            if call.tool_name in WEB:
                 try:
-                    self._urls[call.tool_call_id] = str(call.args_as_dict().get("url") or "")
+                    args = call.args_as_dict()
+                    self._asked[call.tool_call_id] = str(args.get("url") or args.get("query") or "")
                 except (ValueError, AssertionError):
                     continue
         for part in response.parts:
@@ -89,10 +90,12 @@ class _Seen:
             self._came_from(f"the tool {part.tool_name}")
         elif part.outcome == "success":
             self._came_from("a web page" if part.tool_name == FETCH else "a web search")
-            # A page that was asked for with words of the model's own may repeat them.
-            url = self._urls.get(part.tool_call_id, "")
-            if part.tool_name == SEARCH or before.outside is None or stands(url, before):
-                self.texts += [text, url]
+            # What was asked for with words of the model's own may repeat them.
+            asked = self._asked.get(part.tool_call_id, "")
+            if before.outside is None or (part.tool_name == FETCH and stands(asked, before)):
+                self.texts += [text, asked]
+            elif part.tool_name == SEARCH:
+                self.texts += [url for url in urls_in(text) if host_of(url) not in asked.casefold()]
 
     def _came_from(self, source: str) -> None:
         self.outside = self.outside or source

@@ -24,6 +24,9 @@ UNKNOWN_OUTCOME = (
     "It was not repeated. Find out before you call it again."
 )
 
+# A response may ask for a hundred pages or programs: so many of them work at the same time.
+_AT_ONCE = 8
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Result:
@@ -34,9 +37,15 @@ class _Result:
 async def run_calls(turn: Progress, calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
     """Run the open calls of the last response and give their results in the order of the calls."""
     _refuse_repeated_nonsense(turn.responses)
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(call: ToolCallPart) -> ToolReturnPart:
+        async with slots:
+            return await _run_call(turn, call)
+
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_run_call(turn, call)) for call in calls]
+            tasks = [group.create_task(run(call)) for call in calls]
     except BaseExceptionGroup as failures:
         raise _gravest(failures) from None
     return [task.result() for task in tasks]

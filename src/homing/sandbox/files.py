@@ -27,6 +27,8 @@ _MAX_PATH = 1000
 _HALF_CHARACTER = "The text has half a character in it (a lone surrogate)."
 # Folders in folders: each that is being looked into takes one of our descriptors.
 _MAX_DEPTH = 100
+# An empty file takes up room too, and time to be counted.
+_LEAST_FILE = 4096
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the opening of a pipe would wait for somebody to write into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -114,9 +116,9 @@ class Workspace:
             return [entry for name in names if (entry := _entry(folder, name)) is not None]
 
     def used_bytes(self) -> int:
-        """Count what the files of the workspace take up, as far down as we look."""
+        """Count what the files of the workspace take up, as far down as we look and until it is more than they may."""
         with self._opened("", []) as top:
-            return _used(top, _MAX_DEPTH)
+            return _used(top, _MAX_DEPTH, enough=MAX_WORKSPACE + 1)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -136,7 +138,7 @@ class Workspace:
     def _replaced_bytes(self, path: str, folders: list[str], name: str) -> int:
         try:
             with self._opened(path, folders) as parent, _reported(path):
-                return os.stat(name, dir_fd=parent, follow_symlinks=False).st_blocks * 512
+                return _room(os.stat(name, dir_fd=parent, follow_symlinks=False))
         except NotFound:
             return 0
 
@@ -231,7 +233,11 @@ def _mode_of(folder: int, name: str) -> int | None:
         return None
 
 
-def _used(folder: int, depth: int) -> int:
+def _room(found: os.stat_result) -> int:
+    return max(found.st_blocks * 512, _LEAST_FILE)
+
+
+def _used(folder: int, depth: int, *, enough: int) -> int:
     """Count a folder's bytes. Not by `os.fwalk`: it opens a pipe that has just taken a folder's name, and waits."""
     used = 0
     with suppress(OSError):
@@ -239,11 +245,13 @@ def _used(folder: int, depth: int) -> int:
             # What is gone meanwhile, or closed to us, counts as nothing.
             with suppress(OSError):
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                used += found.st_blocks * 512
+                used += _room(found)
+                if used >= enough:
+                    break
                 if depth and stat.S_ISDIR(found.st_mode):
                     inner = os.open(name, _FOLDER, dir_fd=folder)
                     try:
-                        used += _used(inner, depth - 1)
+                        used += _used(inner, depth - 1, enough=enough - used)
                     finally:
                         os.close(inner)
     return used

@@ -179,8 +179,8 @@ def _told(command: str, ran: Ran, seconds: int, took: float, used: int) -> str:
         notes.append("Not all of the output is text in UTF-8: \ufffd stands for what is not.")
     if used > MAX_WORKSPACE:
         notes.append(
-            f"The workspace holds {used >> 20} MB, more than its {MAX_WORKSPACE >> 20} MB: delete what is not needed."
-            " Until then write_file and edit_file are refused."
+            f"The workspace holds more than its {MAX_WORKSPACE >> 20} MB, or very many files:"
+            " delete what is not needed. Until then write_file and edit_file are refused."
         )
     printed = "\n".join([*([out.removesuffix("\n")] if out else []), *(["[stderr]", err] if err else [])])
     return "\n".join([*notes, frame("command.output", printed, name=command) if printed else "It printed nothing."])

