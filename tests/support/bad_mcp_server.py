@@ -34,6 +34,8 @@ def tools() -> list[dict[str, Any]]:
         *(tool(name) for name in ("fail", "big", "hang", "die", "picture", "env", "ask", "write", "started", "look")),
         tool("again", idempotentHint=True),
     ]
+    if MODE == "leak":
+        listed.append(tool("leak", f"Signs in with {os.environ['TOKEN']}."))
     return [*listed, tool("new")] if MODE == "changed" else listed
 
 

@@ -4,18 +4,19 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 class HttpMcpServer:
-    """`mode`: fine, sse, 401, redirect, packed, big."""
+    """`mode`: fine, sse, 401, redirect, packed, big, stays (does not answer at the end of a session)."""
 
     def __init__(self) -> None:
         self.mode = "fine"
         self.description = "Echo."
+        self.ended = Event()
         self.seen: list[dict[str, str]] = []
         self.paths: list[str] = []
         server = self
@@ -31,6 +32,8 @@ class HttpMcpServer:
                 self.send_error(405)
 
             def do_DELETE(self) -> None:
+                if server.mode == "stays":
+                    server.ended.wait(60)
                 self.send_error(405)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name
@@ -52,7 +55,8 @@ class HttpMcpServer:
             return _send(request, 200, body, "application/json", content_encoding="gzip")
         if self.mode == "sse":
             return _send(request, 200, b"event: message\ndata: " + body + b"\n\n", "text/event-stream")
-        return _send(request, 200, body, "application/json")
+        headers = {"mcp-session-id": "one"} if self.mode == "stays" else {}
+        return _send(request, 200, body, "application/json", **headers)
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
         if asked["method"] == "initialize":
@@ -83,6 +87,7 @@ def http_mcp_server() -> Iterator[HttpMcpServer]:
     try:
         yield server
     finally:
+        server.ended.set()
         server.http.shutdown()
         server.http.server_close()
         thread.join()

@@ -19,6 +19,7 @@ UPPER_NAME = r"^[A-Z][A-Z0-9_]{0,63}$"
 MAX_TOOLS = 128
 MAX_DESCRIPTION = 1000
 MAX_SCHEMA_BYTES = 64 << 10
+MAX_DEFINITION_BYTES = 128 << 10
 FAILED_STARTS = 3
 _LONGEST_NAME = 64
 _HASH = 8
@@ -26,6 +27,7 @@ _LOADERS = re.compile(
     r"(PATH|HOME|ENV|BASH_ENV|SHELLOPTS|IFS|TMPDIR|NODE_OPTIONS|NODE_PATH|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|CLASSPATH"
     r"|GIT_SSH.*|GIT_EXEC_PATH|(LD_|DYLD_|PYTHON|PERL5|HOMING_|.*_proxy$).*|.*_PROXY)",
 )
+_SECRET_NAMES = re.compile(r"(?i)(auth(?!ors?$)|cookie|key(?!word)|token|secret|passw|credential|signature)")
 _RUNNERS = ("uvx", "uv", "npx", "pnpx", "bunx", "pipx", "docker", "podman")
 _NOT_YET = (
     "{command} fetches a package and runs it; packages of an agent come with approvals and are not there yet. Install"
@@ -118,9 +120,10 @@ class McpServer:
     def listed(self, tools: Iterable[McpTool], *, accept: bool = False) -> "McpServer":
         """Give the server as it is after it came up with these tools: ready, or changed if some are not accepted."""
         before = {tool.name: tool for tool in self.tools}
-        now = tuple(_kept(tool, before.get(tool.name), accept=accept) for tool in tools)
+        fitting, left_out = _bounded(tools)
+        now = tuple(_kept(tool, before.get(tool.name), accept=accept) for tool in fitting)
         state: ServerState = "ready" if all(tool.accepted for tool in now) else "changed"
-        return replace(self, tools=now, state=state, error=None, failed_starts=0)
+        return replace(self, tools=now, state=state, error=left_out, failed_starts=0)
 
     def accept(self) -> "McpServer":
         """Accept every tool as it is."""
@@ -132,6 +135,22 @@ class McpServer:
         failed = self.failed_starts + counts
         failing = at_once or failed >= FAILED_STARTS
         return replace(self, error=error, failed_starts=failed, state="failing" if failing else self.state)
+
+
+def _bounded(tools: Iterable[McpTool]) -> tuple[list[McpTool], str | None]:
+    """Take the tools whose definitions fit together: they are sent with every request to a model."""
+    fitting, left_out, size = list[McpTool](), list[str](), 0
+    for tool in tools:
+        needed = len(json.dumps([tool.name, tool.description, tool.schema]))
+        if size + needed > MAX_DEFINITION_BYTES:
+            left_out.append(tool.name)
+        else:
+            size += needed
+            fitting.append(tool)
+    if not left_out:
+        return fitting, None
+    limit = f"the definitions of a server's tools have at most {MAX_DEFINITION_BYTES >> 10} kB together"
+    return fitting, f"Some tools are left out, since {limit}: {', '.join(left_out)[:500]}."
 
 
 def _kept(tool: McpTool, before: McpTool | None, *, accept: bool) -> McpTool:
@@ -183,6 +202,11 @@ def check_env_name(name: str) -> None:
     if _LOADERS.fullmatch(name):
         detail = f"{name} cannot be set: it changes which programs and libraries are run."
         raise Invalid(detail, field="env", code="out_of_range")
+
+
+def names_a_secret(name: str) -> bool:
+    """Say whether a header or a parameter of this name usually holds a secret, whose value must not be in a row."""
+    return _SECRET_NAMES.search(name) is not None
 
 
 def _digest(value: object) -> str:

@@ -19,6 +19,7 @@ from homing.model.mcp_servers import (
     Transport,
     check_command,
     check_env_name,
+    names_a_secret,
 )
 from homing.operations.agents import CHANGED
 from homing.operations.context import Context
@@ -322,6 +323,9 @@ def _check(server: McpServer, agent: Agent) -> None:
             raise _invalid(f"The header {name:.80} cannot be set.", "headers")
         if not isinstance(value, Secret) and not _PLAIN.fullmatch(value):
             raise _invalid(f"The header {name} has characters that no header can have.", "headers")
+        if not isinstance(value, Secret) and names_a_secret(name):
+            how = f'put it into a secret of the agent, and give {{"{name}": {{"secret": "NAME"}}}}'
+            raise _invalid(f"The value of the header {name} would be stored for everybody to read: {how}.", "headers")
     for value in server.env.values():
         if not isinstance(value, Secret) and "\n" in value:
             raise _invalid("A variable has one line.", "env")

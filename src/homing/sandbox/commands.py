@@ -1,10 +1,11 @@
 """Where a program given by an administrator lies, and what of this machine the sandbox must show for it to run.
 
-Only what belongs to it is shown: a virtual environment with the Python that it was made from, a `node_modules` folder,
-or the file alone. Never a folder that holds a home.
+Only what belongs to it is shown: a virtual environment with the interpreter and library of the Python that it was made
+from, a `node_modules` folder, or the file alone. Never a folder that is or holds a home, or all of its `.local`.
 """
 
 import os
+import pwd
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,11 +42,12 @@ def find_command(name: str, *, private: Sequence[Path]) -> Command:
     if not path.is_absolute():
         raise _invalid(f"{name:.200} is not a whole path, nor a name in {SEARCHED.replace(':', ', ')}.")
     reads = tuple(dict.fromkeys(_reads(path)))
+    homes = _homes() if reads else []
     for shown in reads:
-        if any(_overlap(shown, kept) for kept in private) or shown == Path.home():
+        if any(_overlap(shown, kept) for kept in private) or any(_holds(shown, home) for home in homes):
             raise _invalid(
-                f"{name:.200} lies where Homing keeps its own files or a person theirs: the sandbox would have to"
-                f" show {shown}. Install it into a folder of its own."
+                f"{name:.200} is in Homing's or a user's private folder: the sandbox would have to show {shown}."
+                " Install it into a folder of its own."
             )
     return Command(path=path, reads=reads)
 
@@ -72,7 +74,16 @@ def _around(path: Path) -> Iterable[Path]:
     for python in (environment / "bin" / "python").resolve(), (environment / "bin" / "python3").resolve():
         # PREFIX/bin/python3.11: the Python that the environment was made from, with its library.
         if python.is_file() and not _in_system(python) and python.parent.name == "bin":
-            yield python.parent.parent
+            yield from _base_python(environment, python.parent.parent)
+
+
+def _base_python(environment: Path, prefix: Path) -> Iterable[Path]:
+    """Of a Python, show what an environment needs: its prefix may be /opt, or somebody's ~/.local."""
+    yield from sorted(prefix.glob("bin/python*"))
+    for library in sorted(environment.glob("lib/python*")):
+        if (prefix / "lib" / library.name).is_dir():
+            yield prefix / "lib" / library.name
+    yield from sorted(found for found in prefix.glob("lib/*.so*") if found.is_file())
 
 
 def _in_system(path: Path) -> bool:
@@ -82,6 +93,17 @@ def _in_system(path: Path) -> bool:
 def _overlap(shown: Path, kept: Path) -> bool:
     shown, kept = shown.resolve(), kept.resolve()
     return shown.is_relative_to(kept) or kept.is_relative_to(shown)
+
+
+def _homes() -> list[Path]:
+    entries = [Path(entry.pw_dir) for entry in pwd.getpwall()]
+    known = {Path.home(), Path("/root"), *Path("/home").glob("*"), *filter(Path.is_absolute, entries)}
+    return [home.resolve() for home in known]
+
+
+def _holds(shown: Path, home: Path) -> bool:
+    """Say whether a home, or the whole of its `.local`, would be seen."""
+    return (home / ".local").is_relative_to(shown.resolve())
 
 
 def _invalid(detail: str) -> Invalid:

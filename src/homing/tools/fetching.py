@@ -68,7 +68,7 @@ async def fetch(
     """Get a page, or say in a sentence why there is none."""
     try:
         async with asyncio.timeout(seconds):
-            transport = PinnedTransport(hosts.check_address, network or await asyncio.to_thread(_internet))
+            transport = PinnedTransport(hosts.check_address, network or await asyncio.to_thread(internet))
             async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=_TIMEOUT) as client:
                 return await _follow(client, url, may_go)
     except TimeoutError:
@@ -153,7 +153,8 @@ def _headers() -> dict[str, str]:
 
 
 @cache
-def _internet() -> Network:
+def internet() -> Network:
+    """Give the network with its certificates, the same for everybody; made in a thread when it is first used."""
     # Reading all the certificates takes a moment.
     return Network(connect=partial(direct, httpx2.create_ssl_context()))
 

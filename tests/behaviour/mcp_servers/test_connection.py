@@ -111,6 +111,14 @@ async def test_more_than_128_tools_are_refused(workspace: Path) -> None:
     assert (await failure(workspace, "many")).detail == "The server's tools cannot be used: there are more than 128."
 
 
+async def test_tools_whose_definition_holds_a_secret_are_refused(workspace: Path) -> None:
+    failed = await failure(workspace, "leak")
+
+    assert failed.for_people == (
+        "The server's tools cannot be used: the definition of one contains the secret GITHUB_TOKEN."
+    )
+
+
 async def test_a_server_that_dies_in_a_call_is_reported_with_its_last_words(workspace: Path) -> None:
     async with opened(workspace) as connection:
         with pytest.raises(ServerFailed, match="ended during the call") as failed:

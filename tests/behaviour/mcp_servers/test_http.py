@@ -1,5 +1,6 @@
 """A line to an MCP server over HTTP: only to judged addresses, without redirects and without OAuth."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -7,6 +8,7 @@ import pytest
 
 from homing.model.errors import Refused
 from homing.sandbox.hosts import read_hosts
+from homing.tools.mcp_servers import connection as connections
 from homing.tools.mcp_servers.connection import Connection
 from homing.tools.mcp_servers.http import open_http
 from homing.tools.mcp_servers.line import ServerFailed
@@ -48,9 +50,9 @@ async def test_a_server_over_http_is_listed_and_called_with_its_headers(server: 
 
 
 async def test_loopback_needs_an_exact_entry_in_the_agents_hosts(server: HttpMcpServer) -> None:
-    with pytest.raises(Refused, match=r"put 127\.0\.0\.1:\d+ into the agent's hosts"):
+    with pytest.raises(Refused, match=r"add 127\.0\.0\.1:\d+ to the agent's hosts"):
         await line_to(server.url).open()
-    with pytest.raises(Refused, match="reached by https"):
+    with pytest.raises(Refused, match="must use https"):
         await line_to(server.url, "127.0.0.1:1", "*.example.org").open()
     with pytest.raises(ServerFailed, match="leads to this machine"):
         await line_to(f"https://127.0.0.1:{server.port}/mcp").open()
@@ -94,6 +96,35 @@ async def test_a_server_that_is_not_there_is_reported() -> None:
     port = free_port()
     with pytest.raises(ServerFailed, match="cannot be reached"):
         await line_to(f"http://127.0.0.1:{port}/mcp", f"127.0.0.1:{port}").open()
+
+
+async def test_a_server_that_does_not_answer_the_end_of_a_session_is_left_after_a_moment(
+    server: HttpMcpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
+    server.mode = "stays"
+    connection = line_to(server.url, f"127.0.0.1:{server.port}")
+    await connection.open()
+    async with asyncio.timeout(10):
+        await connection.close()
+
+    assert not connection.alive
+
+
+async def test_a_cancellation_while_a_connection_closes_is_raised_once_it_is_closed(
+    server: HttpMcpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
+    server.mode = "stays"
+    connection = line_to(server.url, f"127.0.0.1:{server.port}")
+    await connection.open()
+    closing = asyncio.create_task(connection.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+
+    assert not connection.alive
 
 
 async def test_a_url_with_a_password_in_it_is_refused() -> None:

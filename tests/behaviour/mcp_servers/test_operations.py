@@ -131,7 +131,14 @@ REFUSED = {
     "a foreign secret": ({"command": "python3", "env": {"T": {"secret": "OTHER"}}}, "has no secret OTHER"),
     "an unset secret": ({"command": "python3", "env": {"T": {"secret": "GITHUB_TOKEN"}}}, "is not set on this machine"),
     "a host": ({"command": "python3", "hosts": ["127.0.0.1"]}, "an address needs its port"),
-    "plain http": ({"url": "http://example.org/mcp"}, "reached by https"),
+    "plain http": ({"url": "http://example.org/mcp"}, "must use https"),
+    "a key in the URL": ({"url": "https://example.org/mcp?api_key=abc"}, "would store the value of api_key"),
+    "a password in the URL": ({"url": "https://me:word@example.org/mcp"}, "without a name or password"),
+    "a plain Authorization": (
+        {"url": "https://example.org/", "headers": {"Authorization": "Bearer abc"}},
+        "The value of the header Authorization would be stored",
+    ),
+    "a plain key": ({"url": "https://example.org/", "headers": {"X-Api-Key": "abc"}}, "header X-Api-Key would be"),
     "a header of ours": ({"url": "https://example.org/", "headers": {"Host": "x"}}, "header Host cannot be set"),
     "an empty header": ({"url": "https://example.org/", "headers": {"": "x"}}, "The name of a header is empty."),
     "a value of no kind": (

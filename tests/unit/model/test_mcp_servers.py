@@ -5,7 +5,15 @@ import re
 import pytest
 
 from homing.model.errors import Invalid
-from homing.model.mcp_servers import McpServer, McpTool, check_command, check_env_name, make_tool, tool_name
+from homing.model.mcp_servers import (
+    McpServer,
+    McpTool,
+    check_command,
+    check_env_name,
+    make_tool,
+    names_a_secret,
+    tool_name,
+)
 
 
 def tool(name: str, description: str = "Does it.", **hints: object) -> McpTool:
@@ -35,6 +43,27 @@ def test_a_change_behind_the_cut_of_a_description_is_a_change() -> None:
 
     assert one.description == two.description == "x" * 1000
     assert one.sha256 != two.sha256
+
+
+def test_the_definitions_of_a_servers_tools_are_bounded_together() -> None:
+    schema = {"type": "object", "description": "x" * 50_000}
+    tools = [make_tool(name, "", schema, {}) for name in ("one", "two", "three")]
+    server = SERVER.listed([*tools, tool("small")], accept=True)
+
+    assert (server.state, [offered.name for offered in server.offered]) == ("ready", ["one", "two", "small"])
+    assert server.error == (
+        "Some tools are left out, since the definitions of a server's tools have at most 128 kB together: three."
+    )
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Cookie", "X-API-Key", "token", "access_token", "client-secret"])
+def test_a_header_of_this_name_holds_a_secret(name: str) -> None:
+    assert names_a_secret(name)
+
+
+@pytest.mark.parametrize("name", ["X-Author", "keyword", "Accept-Language", "X-Team"])
+def test_a_header_of_this_name_holds_none(name: str) -> None:
+    assert not names_a_secret(name)
 
 
 def test_a_tool_is_repeatable_only_by_its_hints() -> None:

@@ -1,5 +1,6 @@
 """What the sandbox shows of this machine for a program that an administrator names."""
 
+import pwd
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,25 @@ def test_a_program_of_a_virtual_environment_is_shown_with_it_and_the_python_it_w
     python = program(tmp_path / "pythons/3.13/bin/python3.13")
     server = program(tmp_path / "env/bin/mcp-server-time")
     (tmp_path / "env/pyvenv.cfg").touch()
+    for folder in (
+        "pythons/3.13/lib/python3.13",
+        "pythons/3.13/lib/other",
+        "pythons/3.13/secrets",
+        "env/lib/python3.13",
+    ):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "pythons/3.13/lib/libpython3.13.so.1.0").touch()
     (tmp_path / "env/bin/python").symlink_to(python)
     found = find_command(str(server), private=[tmp_path / "home"])
 
     assert found.path == server
-    assert found.reads == (tmp_path / "env", tmp_path / "pythons/3.13")
+    base = tmp_path / "pythons/3.13"
+    assert found.reads == (
+        tmp_path / "env",
+        base / "bin/python3.13",
+        base / "lib/python3.13",
+        base / "lib/libpython3.13.so.1.0",
+    )
     assert found.search_path == f"{tmp_path}/env/bin:{SEARCHED}"
 
 
@@ -61,6 +76,41 @@ def test_nothing_around_homings_own_files_is_shown(tmp_path: Path, home: str) ->
 
     with pytest.raises(Invalid, match="Install it into a folder of its own"):
         find_command(str(server), private=[tmp_path / home])
+
+
+@pytest.mark.parametrize("environment", ["", "ann", "ann/.local"])
+def test_no_folder_that_is_or_holds_a_home_or_its_local_folder_is_shown(
+    tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "ann"))
+    server = program(tmp_path / environment / "bin/server")
+    (tmp_path / environment / "pyvenv.cfg").touch()
+
+    with pytest.raises(Invalid, match="in Homing's or a user's private folder"):
+        find_command(str(server), private=[])
+
+
+def test_the_home_of_any_user_of_the_machine_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = pwd.struct_passwd(("bob", "x", 1234, 1234, "", str(tmp_path / "srv/bob"), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [entry])
+    server = program(tmp_path / "srv/bob/bin/server")
+    (tmp_path / "srv/bob/pyvenv.cfg").touch()
+
+    with pytest.raises(Invalid, match="in Homing's or a user's private folder"):
+        find_command(str(server), private=[])
+
+
+def test_an_environment_in_a_home_made_from_a_python_in_local_shows_only_that_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    python = program(tmp_path / ".local/bin/python3.13")
+    program(tmp_path / ".local/bin/other")
+    server = program(tmp_path / "env/bin/server")
+    (tmp_path / "env/pyvenv.cfg").touch()
+    (tmp_path / "env/bin/python").symlink_to(python)
+
+    assert find_command(str(server), private=[]).reads == (tmp_path / "env", python)
 
 
 @pytest.mark.parametrize("name", ["no-such-program", "/no/such/program", "./sh", ""])

@@ -1,8 +1,9 @@
 """One server that runs: it lives in a task of its own, since a client must be closed by the task that opened it."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, cast
 
 from mcp import Client
@@ -19,6 +20,7 @@ from homing.tools.mcp_servers.line import Line, LineState, ServerFailed
 
 CONNECT_SECONDS = 30.0
 CALL_SECONDS = 60.0
+CLOSE_SECONDS = 3.0
 _MAX_PAGES = 32
 _REDACTED_FROM = 4
 
@@ -62,18 +64,27 @@ class Connection:
             self._raise_ended()
 
     async def close(self) -> None:
-        """End the server; afterwards nothing of it is alive."""
+        """End the server; afterwards nothing of it is alive. A cancellation meanwhile is raised after that."""
         self._closing.set()
         if self._task is None:
             return
         if self._client is None:
             self._task.cancel()
+        cancelled = False
         while not self._task.done():
             # However often we are cancelled meanwhile: it ends soon, and must be waited for.
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([self._task])
+            try:
+                done, _ = await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
+            except asyncio.CancelledError:
+                cancelled = True
+            else:
+                if not done:
+                    # A server over HTTP that does not answer our farewell.
+                    self._task.cancel()
         if not self._task.cancelled():
             self._task.exception()
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def call(self, tool: str, args: Mapping[str, object]) -> CallToolResult:
         """Call a tool; whatever goes wrong is a `ServerFailed`."""
@@ -114,13 +125,22 @@ class Connection:
             self._open_line(self._state) as line,
             Client(_Given(line), mode=self.mode, client_info=info, cache=None) as client,
         ):
-            self.tools = _read_tools(await _list_tools(client))
+            tools = await _list_tools(client)
+            self._check_for_secrets(tools)
+            self.tools = _read_tools(tools)
             if client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
                 # The next start need not ask, which a server that leaves unknown questions unanswered makes slow.
                 self.mode = "legacy"
             self._client = client
             ready.set_result(None)
             await self._closing.wait()
+
+    def _check_for_secrets(self, tools: Sequence[Tool]) -> None:
+        """Refuse definitions that hold a secret: they are kept in a row and sent with every request to a model."""
+        text = json.dumps([tool.model_dump(mode="json", by_alias=True) for tool in tools], ensure_ascii=False)
+        for name, value in self._secrets.items():
+            if len(value) >= _REDACTED_FROM and json.dumps(value, ensure_ascii=False)[1:-1] in text:
+                raise ValueError(f"the definition of one contains the secret {name}")
 
     def _raise_ended(self) -> None:
         assert self._task

@@ -3,23 +3,24 @@
 Plain http, this machine and private networks only where the agent's `hosts` have an exact entry.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from homing.channels.pinned import Network, PinnedTransport, direct
+from homing.channels.pinned import Network, PinnedTransport
 from homing.model.errors import Refused
 from homing.sandbox.hosts import Hosts
+from homing.tools.fetching import internet
 from homing.tools.mcp_servers.checks import check_url
 from homing.tools.mcp_servers.line import MAX_MESSAGE, TOO_LONG, Line, LineState
 
 _READ_SECONDS = 120.0
 _CONNECT_SECONDS = 20.0
 _SIGN_IN = (
-    "The server answered {status}: it wants to know who asks. Signing in by OAuth is not supported; if it takes a"
+    "The server answered {status}: it requires authentication. Signing in by OAuth is not supported; if it takes a"
     ' token, give it as a header: {{"Authorization": {{"secret": "NAME"}}}}.'
 )
 
@@ -28,12 +29,17 @@ _SIGN_IN = (
 async def open_http(url: str, headers: Mapping[str, str], hosts: Hosts, state: LineState) -> AsyncGenerator[Line]:
     """Open a line to a server for as long as the block lasts."""
     check_url(url, hosts)
+    network = await asyncio.to_thread(internet)
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     # Unpacked by nobody: a small answer must not become a large one.
     sent = {**headers, "user-agent": "Homing", "accept-encoding": "identity"}
     async with (
         httpx2.AsyncClient(
-            transport=_Judged(hosts, state), trust_env=False, follow_redirects=False, headers=sent, timeout=timeout
+            transport=_Judged(hosts, state, network),
+            trust_env=False,
+            follow_redirects=False,
+            headers=sent,
+            timeout=timeout,
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
@@ -46,10 +52,9 @@ async def open_http(url: str, headers: Mapping[str, str], hosts: Hosts, state: L
 class _Judged(httpx2.AsyncBaseTransport):
     """Connects to judged addresses only. What it refuses is an answer of status 502, with its sentence in the state."""
 
-    def __init__(self, hosts: Hosts, state: LineState) -> None:
+    def __init__(self, hosts: Hosts, state: LineState, network: Network) -> None:
         self._state = state
-        tls = httpx2.create_ssl_context(trust_env=False)
-        self._inner = PinnedTransport(hosts.check_address, Network(connect=partial(direct, tls)))
+        self._inner = PinnedTransport(hosts.check_address, network)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
