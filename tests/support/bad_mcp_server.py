@@ -111,6 +111,9 @@ if MODE in ("banner", "chatty"):
 if MODE == "endless":
     while True:
         sys.stdout.write("x" * 1_000_000)
+if MODE == "flood":
+    while True:
+        sys.stdout.write("x\n" * 10_000)
 if MODE in ("silent", "banner"):
     time.sleep(3600)
 if MODE == "stubborn":

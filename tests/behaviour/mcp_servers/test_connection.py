@@ -107,6 +107,11 @@ async def test_a_line_without_end_is_bounded(workspace: Path) -> None:
     assert "a message of more than 8 MB" in failed.detail
 
 
+async def test_a_server_that_prints_without_end_is_closed(workspace: Path) -> None:
+    failed = await failure(workspace, "flood")
+    assert "It printed very many lines that are not messages" in failed.detail
+
+
 async def test_more_than_128_tools_are_refused(workspace: Path) -> None:
     assert (await failure(workspace, "many")).detail == "The server's tools cannot be used: there are more than 128."
 

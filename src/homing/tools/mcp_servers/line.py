@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 8 << 20
 TOO_LONG = f"It sent a message of more than {MAX_MESSAGE >> 20} MB, so the connection was closed."
 
+CHATTER = "It printed very many lines that are not messages, so the connection was closed."
+
 
 class ServerFailed(ToolFailed):
     """A server cannot be used, or a call of it did not succeed. `said` are the server's own words."""
@@ -35,6 +37,7 @@ class LineState:
     """Our sentence for what went wrong."""
     unreadable: str | None = None
     """The first thing on stdout that was not a message."""
+    unreadable_lines: int = 0
     errors: Callable[[], bytes] = bytes
     """The end of stderr, as far as it has been read."""
 

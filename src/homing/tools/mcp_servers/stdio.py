@@ -1,5 +1,6 @@
 """MCP over a sandboxed program's stdin and stdout: one JSON message per line, each of bounded length."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ from homing.sandbox.bubblewrap import EMPTY, Bubblewrap
 from homing.sandbox.commands import Command
 from homing.sandbox.hosts import Hosts
 from homing.sandbox.running import Pipes, open_program
-from homing.tools.mcp_servers.line import MAX_MESSAGE, TOO_LONG, Line, LineState
+from homing.tools.mcp_servers.line import CHATTER, MAX_MESSAGE, TOO_LONG, Line, LineState
 
 _CHUNK = 64 << 10
 _SHOWN = 200
+_MAX_UNREADABLE = 1000
 # A server never loads code, or a setting that names code, which the agent's own programs wrote.
 _OURS = {"HOME": EMPTY, "PYTHONNOUSERSITE": "1", "PYTHONSAFEPATH": "1"}
 
@@ -75,6 +77,11 @@ async def _read(pipes: Pipes, into: In, state: LineState) -> None:
                     rest.clear()
                     if message is not None:
                         await into.send(message)
+                if state.unreadable_lines > _MAX_UNREADABLE:
+                    state.why = CHATTER
+                    break
+                # A program that prints without end must not keep everybody else waiting.
+                await asyncio.sleep(0)
                 rest += last
                 if len(rest) > MAX_MESSAGE:
                     state.why = TOO_LONG
@@ -97,7 +104,10 @@ def _message(line: bytes, state: LineState) -> SessionMessage | None:
     if not line.strip():
         return None
     try:
+        if not line.lstrip().startswith(b"{"):
+            raise ValueError("not a JSON object")
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
+        state.unreadable_lines += 1
         state.unreadable = state.unreadable or line[:_SHOWN].decode(errors="replace").strip()
         return None
