@@ -20,13 +20,15 @@ from homing.model.errors import ModelFailed, shortened
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _MOST = 1000
+# What is looked at of a provider's words: anybody can send megabytes of them.
+MAX_MASKED = 8192
 _SECRET_NAMES = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _LEAST_SECRET = 8
 # Keys by their usual beginnings, and whatever is called a key and looks like one. Some providers repeat a part of it.
 _KEYS = re.compile(
     r"\b(?P<start>(?:sk|pk|rk|gsk|xai|hf|ghp|glpat)[-_]|AIza|Bearer\s+)[\w.*…-]{4,}"
     r"|(?i:(?P<name>(?<![a-z])(?:key|token|secret)(?![a-z])[^\n:=]{0,20}[:=]\s*['\"]?))"
-    r"(?=[^\s'\",}]*\d)(?=[^\s'\",}]*[A-Za-z*])[^\s'\",}]{6,}"
+    r"(?=[^\s'\",}]{0,200}\d)(?=[^\s'\",}]{0,200}[A-Za-z*])[^\s'\",}]{6,}"
 )
 
 
@@ -38,11 +40,21 @@ def model_failed(error: Exception) -> ModelFailed:
 
 
 def mask_keys(text: str) -> str:
-    """Take keys out of a provider's words: some repeat the key that they refuse."""
+    """Take keys out of a provider's words: some repeat the key that they refuse. Of long words both ends are kept."""
+    text = _ends(text)
     for name, value in os.environ.items():
         if len(value) >= _LEAST_SECRET and _SECRET_NAMES.search(name):
             text = text.replace(value, "***")
     return _KEYS.sub(lambda found: f"{found['start'] or found['name']}***", text)
+
+
+def _ends(text: str) -> str:
+    if len(text) <= MAX_MASKED:
+        return text
+    # Whole words: a part of a key would not be known as one.
+    head = text[: MAX_MASKED // 2].rpartition(" ")[0]
+    tail = text[-MAX_MASKED // 2 :].partition(" ")[2]
+    return f"{head} … {tail}"
 
 
 def _sentence(error: Exception) -> str:

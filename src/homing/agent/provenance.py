@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 
 from homing.agent.frames import TRIGGERED, split_frames
 from homing.agent.journal import Ask, Shown
-from homing.agent.named_urls import host_of, stands, urls_in
+from homing.agent.named_urls import host_of, named, urls_in
 from homing.agent.sources import FETCH, OURS, SEARCH, UNCONFIRMED, WEB
 
 _MEMORY = re.compile(r"\[data [0-9a-f]{12} from memory: ")
@@ -92,10 +92,13 @@ class _Seen:
             self._came_from("a web page" if part.tool_name == FETCH else "a web search")
             # What was asked for with words of the model's own may repeat them.
             asked = self._asked.get(part.tool_call_id, "")
-            if before.outside is None or (part.tool_name == FETCH and stands(asked, before)):
+            if before.outside is None:
                 self.texts += [text, asked]
             elif part.tool_name == SEARCH:
                 self.texts += [url for url in urls_in(text) if host_of(url) not in asked.casefold()]
+            elif named(asked, before) is not None:
+                # Not as the model spelled it: what was sent stands there already.
+                self.texts.append(text)
 
     def _came_from(self, source: str) -> None:
         self.outside = self.outside or source

@@ -66,7 +66,9 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
             found = await in_daemon_thread(asked)
         except (OSError, UnicodeError) as error:
             raise UnknownHost(f"The host {host} was not found", request=request) from error
-        return addresses_in(found)
+        if not (addresses := addresses_in(found)):
+            raise UnknownHost(f"The host {host} has no address", request=request)
+        return addresses
 
 
 class UnknownHost(httpx2.ConnectError):

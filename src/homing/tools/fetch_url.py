@@ -11,7 +11,7 @@ from http import HTTPStatus
 import httpx2
 
 from homing.agent.frames import frame
-from homing.agent.named_urls import stands
+from homing.agent.named_urls import named
 from homing.agent.sources import FETCH
 from homing.channels.pinned import Network, host_and_port
 from homing.model.clock import Clock
@@ -38,8 +38,8 @@ def offer(clock: Clock, *, network: Network | None = None) -> OutsideTool:
             raise Invalid(
                 'url is missing. A correct call: {"url": "https://example.org/"}', field="url", code="missing"
             )
-        url, hosts = read_url(given), read_hosts(ctx.agent.hosts)
-        may_go = _where_to(ctx, given, hosts)
+        hosts = read_hosts(ctx.agent.hosts)
+        url, may_go = _where_to(ctx, given, hosts)
         page = await fetch(url, hosts=hosts, may_go=may_go, network=network)
         return _told(page, await read_page(page.body, page.content_type, page.url), clock.now())
 
@@ -57,16 +57,19 @@ def offer(clock: Clock, *, network: Network | None = None) -> OutsideTool:
     )
 
 
-def _where_to(ctx: CallContext, given: str, hosts: Hosts) -> MayGo:
-    """Say which URLs this call may ask for, its redirects included."""
+def _where_to(ctx: CallContext, given: str, hosts: Hosts) -> tuple[httpx2.URL, MayGo]:
+    """Say what this call asks for, and which URLs it may, its redirects included."""
+    url = read_url(given)
     if ctx.turn.source in _HOSTS_ONLY:
         opener = "another program" if ctx.turn.source == "hook" else "another agent"
-        return _only(hosts, f"This turn was opened by {opener}, so only hosts on the agent's list can be fetched")
+        return url, _only(hosts, f"This turn was opened by {opener}, so only hosts on the agent's list can be fetched")
     shown = ctx.shown()
-    # A server that is asked for what stood there already may send us on: it knows nothing that we could tell.
-    if shown.outside is None or stands(given, shown):
-        return lambda url: None
-    return _only(
+    if shown.outside is None:
+        return url, lambda url: None
+    if (there := named(given, shown)) is not None:
+        # A server that is asked for what stood there already may send us on: it knows nothing that we could tell.
+        return read_url(there), lambda url: None
+    return url, _only(
         hosts,
         f"This conversation holds text from outside ({shown.outside}), so only URLs can be fetched that the user, an"
         " automation or an earlier page named letter by letter, and hosts on the agent's list",
@@ -80,8 +83,8 @@ def _only(hosts: Hosts, why: str) -> MayGo:
             hosts.check_name(host, port)
         except Forbidden:
             raise Forbidden(
-                f"{why}. {host} is not one of them. Tell the user, who can name the whole URL here, or have {host}"
-                " added to the agent's hosts."
+                f"{why}. {host} is not one of them. Ask the user to paste the full URL, or an admin to add {host} to"
+                " this agent's hosts."
             ) from None
 
     return may_go

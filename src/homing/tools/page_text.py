@@ -2,9 +2,11 @@
 
 import asyncio
 import codecs
+import math
 import re
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -13,6 +15,8 @@ from pathlib import Path
 MAX_CHARACTERS = 40_000
 CONVERT_SECONDS = 10.0
 
+# Of the converter: a length, a line break, and characters of up to four bytes.
+_MAX_SAID = 20 + 4 * MAX_CHARACTERS
 _CONVERTER = str(Path(__file__).with_name("html_converter.py"))
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -56,37 +60,59 @@ async def read_page(body: bytes, content_type: str, url: str, *, seconds: float 
     if "\0" in text:
         return PageText(remark=f"It says that it is {_shown(media_type)}, but its {len(body)} bytes are not text.")
     if media_type not in _HTML:
-        return _cut("", text)
+        return _cut("", text, len(text))
     title = _title(text)
-    markdown = await _to_markdown(text, url, seconds)
-    if markdown is None:
+    said = await _to_markdown(text, url, seconds)
+    if said is None:
         return PageText(title=title, remark="The page is written in a way that cannot be read.")
+    length, _, markdown = said.partition("\n")
     if not markdown:
         return PageText(title=title, remark="The page has no readable text; perhaps it is drawn by a script.")
-    return _cut(title, markdown)
+    return _cut(title, markdown, int(length))
 
 
 async def _to_markdown(html: str, url: str, seconds: float) -> str | None:
-    """Convert in another process; None when that takes too long or dies."""
+    """Convert in another process, to a length and the first characters; None when that takes too long or dies."""
+    limits = (str(math.ceil(seconds)), str(MAX_CHARACTERS))
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", _CONVERTER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
+        sys.executable, "-I", _CONVERTER, *limits, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
     )
     try:
         async with asyncio.timeout(seconds):
-            said, _ = await process.communicate(f"{url}\n{html}".encode("utf-8", "replace"))
+            given = f"{url}\n{html}".encode("utf-8", "replace")
+            _, said, code = await asyncio.gather(_feed(process, given), _read(process), process.wait())
     except TimeoutError:
         return None
     finally:
         if process.returncode is None:
             process.kill()
+            # To the very end, since `wait` hangs while a pipe is left unread.
+            await _read(process)
             await process.wait()
-    return said.decode().strip() if process.returncode == 0 else None
+    return said.decode() if code == 0 else None
 
 
-def _cut(title: str, text: str) -> PageText:
-    if len(text) <= MAX_CHARACTERS:
+async def _feed(process: Process, given: bytes) -> None:
+    assert process.stdin
+    with suppress(ConnectionError):
+        process.stdin.write(given)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(process: Process) -> bytes:
+    """Read to the end, and keep no more than there should be."""
+    assert process.stdout
+    said = bytearray()
+    while chunk := await process.stdout.read(1 << 16):
+        said += chunk[: _MAX_SAID - len(said)]
+    return bytes(said)
+
+
+def _cut(title: str, text: str, length: int) -> PageText:
+    if length <= MAX_CHARACTERS:
         return PageText(title=title, text=text)
-    remark = f"Only the first {MAX_CHARACTERS} of {len(text)} characters are shown."
+    remark = f"Only the first {MAX_CHARACTERS} of {length} characters are shown."
     return PageText(title=title, text=text[:MAX_CHARACTERS], remark=remark)
 
 

@@ -166,6 +166,39 @@ async def test_after_that_only_what_was_named_letter_by_letter(
     assert len(internet.asked) == 1 + allowed, told(model)[-1]
 
 
+@pytest.mark.parametrize(
+    ("words", "urls", "sent"),
+    [
+        ("see https://news.example/a/", ["https://news.example/a", "https://news.example/a//"], "a/"),
+        ("see https://news.example/a", ["https://news.example/a/", "HTTPS://NEWS.example/a#m=hunter2"], "a"),
+        ("see https://news.example/a?", ["https://news.example/a?", "https://news.example/a"], "a"),
+        ("see https://news.example/a//", ["https://news.example/a", "https://news.example/a///"], "a//"),
+        ("see http://news.example/a?b", ["https://news.example/a?b", "https://news.example/a?b/"], "a?b"),
+    ],
+)
+async def test_what_is_sent_is_what_was_shown_and_not_the_models_spelling_of_it(
+    open_web: MakeTalk, internet: Internet, words: str, urls: list[str], sent: str
+) -> None:
+    """Slash by slash, a spelling could otherwise tell anything."""
+    more = [f"{urls[-1]}{'/' * n}" for n in (1, 2, 3)]
+    model = scripted_model([fetch("https://example.org/"), "Read.", *map(fetch, [*urls, *more]), "Done."])
+    talk = open_web(model)
+    await talk.closing("what is on example.org?")
+    await talk.closing(words)
+    scheme = "http" if "http://" in words else "https"
+    assert internet.asked[1:]
+    assert set(internet.asked[1:]) == {f"{scheme}://news.example/{sent}"}
+
+
+async def test_an_automation_gets_no_slash_that_was_not_shown(open_web: MakeTalk) -> None:
+    adds = [ADD | {"name": f"watch {n}", "message": f"read https://news.example/a{'/' * n}"} for n in (2, 1, 0)]
+    model = scripted_model()
+    model.when("what is on", fetch("https://example.org/"), *(tool_call("schedule_task", add) for add in adds), "Hm.")
+    talk = open_web(model, "schedule_task")
+    await talk.closing("what is on example.org? And on https://news.example/a/, every day")
+    assert [job.name for job in talk.jobs()] == ["watch 1", "watch 0"]
+
+
 async def test_what_the_model_itself_wrote_names_nothing(open_web: MakeTalk, internet: Internet, world: World) -> None:
     """Its answers, its calls, and what a tool repeats of them: each would be a way around the rule."""
     add = {"action": "add", "when": "soonish", "message": f"fetch {STOLEN}"}

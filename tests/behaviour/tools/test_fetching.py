@@ -215,6 +215,8 @@ async def test_each_trouble_of_the_network_has_its_sentence() -> None:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         assert await refusal(f"http://{place}/", place) == f"{place} cannot be reached."
     assert await refusal("http://nowhere.example/", look_up=names()) == "There is no host nowhere.example."
+    nothing = await refusal("http://nowhere.example/", look_up=lambda *_, **__: [])
+    assert nothing == "There is no host nowhere.example."
     async with serving_pages() as server:
         for answer in (b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"):
             server.pages["/"] = answer

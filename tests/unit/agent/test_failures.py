@@ -16,7 +16,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelResponse, TextPart
 
-from homing.agent.failures import mask_keys, model_failed
+from homing.agent.failures import MAX_MASKED, mask_keys, model_failed
 from homing.agent.model_calls import refuse_half_answers
 from homing.model.errors import ModelFailed
 
@@ -104,6 +104,17 @@ def test_an_answer_that_says_why_it_ended_is_whole():
 def test_keys_that_a_provider_repeats_are_masked(said: str, masked: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SOME_API_KEY", "in-the-environment")
     assert mask_keys(said) == masked
+
+
+@pytest.mark.parametrize("said", ["key=" * 100_000, "key= " * 100_000, f"{'x ' * 9000}sk-proj-abcdef{' y' * 9000}"])
+def test_of_a_very_long_explanation_only_its_ends_are_looked_at_and_kept(said: str):
+    assert len(mask_keys(said)) <= MAX_MASKED + 3
+
+
+def test_a_key_at_the_edge_of_what_is_kept_does_not_stay_in_part(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse-battery")
+    masked = mask_keys(" ".join(["correct-horse-battery"] * 1000))
+    assert set(masked.split()) == {"***", "…"}
 
 
 def test_the_providers_own_sentence_is_found_in_its_body():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from homing.tools import html_converter
 from homing.tools.page_text import MAX_CHARACTERS, read_page
 
 URL = "https://market.example/today/list.html"
@@ -194,3 +195,30 @@ def test_the_converter_is_loaded_with_the_first_page_only() -> None:
         "sys.exit('html_to_markdown' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+# Each short link becomes a whole one: two thousand characters for fifteen.
+DEEP_URL = f"https://market.example/{'d/' * 1000}"
+SHORT_LINKS = "<a href=x>y</a>" * 10_000
+
+
+async def test_a_small_page_that_becomes_a_huge_text_is_cut_where_it_is_made() -> None:
+    command = [sys.executable, "-I", str(Path(html_converter.__file__)), "10", str(MAX_CHARACTERS)]
+    given = f"{DEEP_URL}\n{SHORT_LINKS}".encode()
+    ran = await asyncio.to_thread(subprocess.run, command, input=given, capture_output=True, check=True, timeout=30)
+    length, _, text = ran.stdout.decode().partition("\n")
+    assert int(length) > 20_000_000
+    assert len(text) == MAX_CHARACTERS
+    page = await read_page(SHORT_LINKS.encode(), "text/html", DEEP_URL)
+    assert page.text == text
+    assert page.remark == f"Only the first {MAX_CHARACTERS} of {length} characters are shown."
+
+
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.2])
+async def test_a_conversion_that_is_cancelled_ends_with_its_process(after: float) -> None:
+    reading = asyncio.create_task(read_page(SHORT_LINKS.encode(), "text/html", DEEP_URL))
+    await asyncio.sleep(after)
+    reading.cancel()
+    async with asyncio.timeout(10):
+        await asyncio.wait([reading])
+    assert reading.done()
