@@ -32,7 +32,12 @@ _OWN_NAMES = (*BUILT_IN, "nothing_to_report")
 
 def mcp_tools(agent: Agent, servers: McpServers, store: Store, *, unified: bool) -> list[OutsideTool]:
     """Give the tools of an agent's servers that a person accepted and that need no question."""
-    return [_offer(server, tool, servers, store, unified) for server, tool in _offered(agent.mcp_servers)]
+    offers: dict[str, OutsideTool] = {}
+    for server, tool in _offered(agent.mcp_servers):
+        offer = _offer(server, tool, servers, store, unified)
+        # A server may choose a name that ours for another tool looks like; providers refuse two tools of one name.
+        offers.setdefault(offer.name, offer)
+    return list(offers.values())
 
 
 def _offered(servers: Iterable[McpServer]) -> Iterable[tuple[McpServer, McpTool]]:
