@@ -47,7 +47,7 @@ _OTHERS = " A conversation of another user is changed by that user only: ask the
 _NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
 _NEEDS_PORT = "{host} is this machine, which is reached only with a port: write {host}:8080, for example."
 _HEARTBEAT_LATER = (
-    "The heartbeat is stored and not used by this version: until then HOMING_HEARTBEAT_MINUTES counts for every agent."
+    "This version stores the heartbeat but does not use it yet: HOMING_HEARTBEAT_MINUTES counts for every agent."
 )
 
 

@@ -61,7 +61,7 @@ async def test_an_agent_keeps_everything_that_it_was_given(site: Site) -> None:
     made = await added(site, **given)
     expected = given | {"name": "Fruit", "hosts": ["example.org", "*.example.com", "127.0.0.1:8080"]}
     assert {name: made[name] for name in expected} == expected
-    assert "not used by this version" in made["warnings"][0]
+    assert "stores the heartbeat but does not use it yet" in made["warnings"][0]
     effect = {tool["name"]: (tool["policy"], tool["state"]) for tool in made["tools_in_effect"]}
     assert effect["recall"] == ("allow", "offered")
     assert effect["remember"] == effect["run_command"] == ("deny", "denied")
