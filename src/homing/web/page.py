@@ -16,7 +16,7 @@ BUILT = Path(__file__).parent / "static"
 _FOREVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "no-cache"
 # The first parts of the paths that ui/src/App.tsx knows.
-ROOMS = ("", "sign-in", "chat", "automations", "runs", "week", "deliveries", "settings")
+ROOMS = ("", "sign-in", "chat", "automations", "runs", "week", "agents", "turns", "deliveries", "settings")
 # What is a program's address is answered with a problem, never with a page.
 _NOT_PAGES = ("api", "mcp", "metrics", "healthz", "readyz")
 

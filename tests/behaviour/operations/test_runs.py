@@ -76,12 +76,12 @@ def test_a_run_shown_alone_is_whole_and_in_lists_it_is_lean(world: World) -> Non
         == (
             "id job_id job_name trigger trigger_words scheduled_for state state_words waiting_for reason"
             " reason_words queued_at started_at finished_at duration_ms lateness_ms attempt missed_count"
-            " missed_until summary error prompt_ref prompt variables session_key turn_id opening_seq closing_seq"
-            " next_run_at usage steps deliveries"
+            " missed_until summary error error_summary prompt_ref prompt variables session_key turn_id opening_seq"
+            " closing_seq next_run_at usage steps retries deliveries"
         ).split()
     )
     [row] = world.ask(list_runs, ListRuns()).items
-    assert set(whole) - set(row.plain()) == {"prompt", "variables", "error", "steps"}
+    assert set(whole) - set(row.plain()) == {"prompt", "variables", "error", "steps", "retries"}
 
 
 def test_runs_are_listed_newest_first_by_page_job_session_state_and_time(world: World) -> None:
