@@ -49,6 +49,7 @@ _NEEDS_PORT = "{host} is this machine, which is reached only with a port: write 
 _HEARTBEAT_LATER = (
     "This version stores the heartbeat but does not use it yet: HOMING_HEARTBEAT_MINUTES counts for every agent."
 )
+_GUESTS_LATER = "This version stores guest_tools but does not use them yet: nobody writes to an agent as a guest."
 
 
 def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
@@ -175,6 +176,8 @@ def _changed(ctx: Context, before: Agent, ask: AddAgent | UpdateAgent) -> tuple[
         warnings.append(f"The model {model} cannot call tools: this agent can only talk, and sets no reminders.")
     if any(wanted.heartbeat.values()) and wanted.heartbeat != before.heartbeat:
         warnings.append(_HEARTBEAT_LATER)
+    if set(wanted.guest_tools) - set(before.guest_tools):
+        warnings.append(_GUESTS_LATER)
     warnings += [_NEEDS_PORT.format(host=host) for host in wanted.hosts if host not in before.hosts and is_local(host)]
     warnings += [why for name in wanted.secrets if name not in before.secrets and (why := _why_unset(ctx, name))]
     return wanted, warnings
@@ -253,7 +256,8 @@ def _heartbeat(before: Agent, given: HeartbeatAsk | None) -> dict[str, object]:
 def _show(
     ctx: Context, agent: Agent, warnings: Collection[str] = (), *, lacking: Mapping[str, str] | None = None
 ) -> AgentShape:
-    admin = ctx.caller.admin
+    # Rule 47: an admin's MCP client is a program, and sees what everybody does.
+    admin = ctx.caller.admin and ctx.caller.door != "mcp"
     return AgentShape.of(
         agent,
         model_in_effect=agent.model or ctx.instance.model,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from homing.model.agents import MAIN
-from homing.model.errors import Conflict, Invalid
+from homing.model.errors import Conflict, Forbidden, Invalid
 from homing.model.ids import new_id
 from homing.model.runs import epoch_us, from_epoch_us
 from homing.model.schedules import check_zone
@@ -88,6 +88,11 @@ def _instant(microseconds: int) -> datetime:
 def update_session(ctx: Context, ask: UpdateSession) -> SessionShape:
     """Change the given fields of a session; null means the default."""
     session = ctx.session(ask.session_key)
+    if ask.gave("agent_id") and ctx.caller.door == "mcp":
+        # Rule 47: the other agent may do more.
+        raise Forbidden(
+            "Only a person gives a conversation another agent: on the page, or with homing sessions update --agent."
+        )
     agent_id = check_agent(ctx, ask.agent_id) if ask.gave("agent_id") else session.agent_id
     handover = prepare_handover(ctx, session, agent_id) if agent_id != session.agent_id else None
     sessions.lock(ctx.tx, {session.id} if handover is None else handover.session_ids)

@@ -9,8 +9,13 @@ from mcp import Client
 
 from homing.model.errors import SlowDown
 from homing.model.people import OWNER
+from homing.operations.agents import update_agent
 from homing.operations.jobs import list_jobs
+from homing.operations.sessions import add_session
+from homing.operations.shapes.agent import UpdateAgent
+from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import ListJobs
+from homing.operations.shapes.session_asks import AddSession
 from homing.store import Tx, sessions
 from homing.tools.schedule_task import schedule_task
 from support.asking import add, session
@@ -84,6 +89,24 @@ async def test_with_all_tools_an_operation_answers_what_the_api_answers(doors: D
     got = await doors.call("get_job", {"job_id": job.id}, every=True)
     async with doors.http() as http:
         assert got.structured_content == (await http.get(f"/api/jobs/{job.id}")).json()
+
+
+async def test_an_admins_client_sees_of_agents_what_everybody_sees(doors: Doors) -> None:
+    doors.world.ask(
+        update_agent, read(UpdateAgent, {"agent_id": "main", "instructions": "hush", "hosts": ["wiki.example"]})
+    )
+    got = await doors.call("list_agents", {}, every=True)
+    agents = (got.structured_content or {})["items"]
+    assert "main" in {agent["id"] for agent in agents}
+    assert not any({"instructions", "hosts", "secrets", "heartbeat"} & set(agent) for agent in agents)
+
+
+async def test_a_client_gives_no_conversation_another_agent(doors: Doors) -> None:
+    doors.world.ask(add_session, read(AddSession, {"key": "web:abc"}))
+    got = await doors.call("update_session", {"session_key": "web:abc", "agent_id": "main"}, every=True)
+    assert got.is_error
+    assert "Only a person gives a conversation another agent" in str(got.content)
+    assert not (await doors.call("update_session", {"session_key": "web:abc", "title": "Abc"}, every=True)).is_error
 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [

@@ -62,6 +62,7 @@ async def test_an_agent_keeps_everything_that_it_was_given(site: Site) -> None:
     expected = given | {"name": "Fruit", "hosts": ["example.org", "*.example.com", "127.0.0.1:8080"]}
     assert {name: made[name] for name in expected} == expected
     assert "stores the heartbeat but does not use it yet" in made["warnings"][0]
+    assert "stores guest_tools but does not use them yet" in made["warnings"][1]
     effect = {tool["name"]: (tool["policy"], tool["state"]) for tool in made["tools_in_effect"]}
     assert effect["recall"] == ("allow", "offered")
     assert effect["remember"] == effect["run_command"] == ("deny", "denied")
