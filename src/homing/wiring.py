@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -236,6 +237,7 @@ class ServerHands:
         self._settings = settings
         self._store = store
         self._workspaces: WorkspaceTools | None = None
+        self._trial: TemporaryDirectory[str] | None = None
 
     @cached_property
     def servers(self) -> "McpServers":
@@ -266,12 +268,25 @@ class ServerHands:
         """Stop the servers that still run."""
         if "servers" in vars(self):
             await self.servers.close()
+        if self._trial is not None:
+            await asyncio.to_thread(self._trial.cleanup)
+            self._trial = None
 
     async def _find_place(self, owner: tuple[str, ...]) -> "tuple[Bubblewrap, Path]":
         if self._workspaces is None:
+            if await self._store.read(maintenance.share_id) is None:
+                # Only a worker says which folder is the share: a server is tried in an empty workspace.
+                return await open_sandbox(self._settings), await asyncio.to_thread(self._trial_workspace, owner)
             self._workspaces = await open_workspaces(self._settings, self._store)
         workspace = await asyncio.to_thread(self._workspaces.share.workspace, *owner)
         return self._workspaces.bubblewrap, workspace.folder
+
+    def _trial_workspace(self, owner: tuple[str, ...]) -> Path:
+        from homing.sandbox.share import Share  # noqa: PLC0415 - see above
+
+        if self._trial is None:
+            self._trial = TemporaryDirectory(prefix="homing-")
+        return Share(folder=Path(self._trial.name)).workspace(*owner).folder
 
 
 class Hands:

@@ -15,7 +15,7 @@ from homing.store import Store, Tx
 
 T = TypeVar("T")
 
-NO_HANDS = "This process runs no programs and reaches no servers. Ask a running Homing: start it with `homing up`."
+NO_HANDS = "This command needs a running server: start `homing up`."
 
 
 class Hands(Protocol):

@@ -207,7 +207,7 @@ def note_failed_start(
     if told.state == "failing" and now.state != "failing":
         text = (
             f"The MCP server {server.name} of the agent {server.agent_id} did not start {FAILED_STARTS} times in a row,"
-            f" so its tools are left out. To try it again: homing mcp-servers test {server.name} --agent"
+            f" so its tools are disabled. To try it again: homing mcp-servers test {server.name} --agent"
             f" {server.agent_id}"
         )
         give_note(tx, home=sessions.get(tx, home.id), lane_id=lane_id, text=text)

@@ -9,6 +9,7 @@ import pytest
 
 from behaviour.mcp_servers.sites import SERVERS, add, let_reach, listed
 from homing.model.contract import OPERATIONS
+from homing.store import maintenance
 from support.http_mcp_server import HttpMcpServer
 from support.mcp_scripts import SCRIPT, scripted
 from support.site import Site, field_codes, open_site, problem
@@ -30,6 +31,14 @@ async def test_a_server_is_started_once_and_its_tools_are_accepted_with_it(site:
     }  # fmt: skip
     assert len(server["tools_sha256"]) == 64
     assert await listed(site) == [server]
+
+
+async def test_a_process_that_is_no_worker_does_not_say_which_folder_is_the_share(site: Site, home: Path) -> None:
+    server = await add(site, **scripted())
+
+    assert server["state"] == "ready"
+    assert site.world.write(maintenance.share_id) is None
+    assert not (home / "share").exists()
 
 
 async def test_a_server_that_does_not_come_up_is_kept_as_failing_with_its_last_words(site: Site) -> None:
