@@ -7,14 +7,16 @@ import asyncio
 import contextlib
 import gc
 import os
+import shutil
 import socket
+import weakref
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -237,7 +239,7 @@ class ServerHands:
         self._settings = settings
         self._store = store
         self._workspaces: WorkspaceTools | None = None
-        self._trial: TemporaryDirectory[str] | None = None
+        self._trial: Path | None = None
 
     @cached_property
     def servers(self) -> "McpServers":
@@ -268,9 +270,6 @@ class ServerHands:
         """Stop the servers that still run."""
         if "servers" in vars(self):
             await self.servers.close()
-        if self._trial is not None:
-            await asyncio.to_thread(self._trial.cleanup)
-            self._trial = None
 
     async def _find_place(self, owner: tuple[str, ...]) -> "tuple[Bubblewrap, Path]":
         if self._workspaces is None:
@@ -285,8 +284,9 @@ class ServerHands:
         from homing.sandbox.share import Share  # noqa: PLC0415 - see above
 
         if self._trial is None:
-            self._trial = TemporaryDirectory(prefix="homing-")
-        return Share(folder=Path(self._trial.name)).workspace(*owner).folder
+            self._trial = Path(mkdtemp(prefix="homing-"))
+            weakref.finalize(self, shutil.rmtree, self._trial, ignore_errors=True)
+        return Share(folder=self._trial).workspace(*owner).folder
 
 
 class Hands:

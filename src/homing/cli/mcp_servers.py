@@ -1,6 +1,7 @@
 """`mcp-servers list`, `get`, `add`, `update`, `test`, `accept`, `remove`."""
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -9,12 +10,15 @@ import typer
 
 from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.lookup import find_agent
+from homing.cli.output import note
 from homing.cli.problems import FAILED, refused
 from homing.cli.resources import Resource, show_all
+from homing.cli.visible import json_text
 from homing.model.agents import MAIN
 from homing.model.contract import Json
 from homing.model.mcp_servers import is_secret_name
 
+_LONGEST_SHOWN = 2000
 _INTERPRETER = re.compile(r"(python|node|bash|sh|ruby|perl|deno|bun)[0-9.]*")
 _SCRIPT = re.compile(r"\.(py|[cm]?js|ts|sh|rb|pl)$")
 
@@ -134,13 +138,19 @@ def accept(
     agent: OfAgent = "main",
     as_json: AsJson = False,
 ) -> None:
-    """Accept the tools of an MCP server as they are: new and changed ones are on from now on."""
+    """Show the new and changed tools of an MCP server and accept them; a terminal is asked first."""
     with connected(as_json) as connection:
         agent_id = _agent(connection, agent)
         servers = connection.server.ask("list_mcp_servers", agent_id=agent_id)["items"]
         known = next((one for one in servers if one["name"] == name), None)
         seen = tools_sha256 or (known["tools_sha256"] if known else "none")
-        before = [tool["name"] for tool in known["tools"] if not tool["accepted"]] if known else []
+        waiting = [tool for tool in known["tools"] if not tool["accepted"]] if known else []
+        before = [tool["name"] for tool in waiting]
+        for tool in waiting:
+            note(_definition(tool))
+        asks = bool(waiting) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+        if asks and not typer.confirm("Accept them?", err=True):
+            raise refused("Nothing was accepted.", code="asked")
         accepted = connection.server.ask("accept_mcp_tools", agent_id=agent_id, name=name, tools_sha256=seen)
         told = f"Accepted of {name}: {', '.join(before)}." if before else f"Every tool of {name} was accepted already."
         connection.screen.show(accepted, partial(_told, told, accepted))
@@ -307,6 +317,17 @@ def _told(first: str, server: Json) -> str:
 
 def _unless_allowed(tool: Json) -> str:
     return "" if tool["policy"] == "allow" else f" ({tool['policy']})"
+
+
+def _definition(tool: Json) -> str:
+    """Show what would be accepted: the words and the schema that a model is given."""
+    schema = json_text(tool["input_schema"])
+    return f"{tool['name']} ({tool['change']})\n{_cut(tool['description'].strip())}\n{_cut(schema)}\n"
+
+
+def _cut(text: str) -> str:
+    more = f"… ({len(text)} characters; --json of `homing mcp-servers get` shows all)"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}{more}"
 
 
 def _sign(tool: Json) -> str:

@@ -13,6 +13,7 @@ from homing.model.errors import Invalid
 
 Transport = Literal["stdio", "http"]
 ServerPolicy = Literal["allow", "ask", "deny"]
+ToolChange = Literal["new", "changed"]
 ServerState = Literal["pending", "ready", "failing", "changed", "off"]
 
 UPPER_NAME = r"^[A-Z][A-Z0-9_]{0,63}$"
@@ -62,6 +63,13 @@ class McpTool:
     @property
     def accepted(self) -> bool:
         return self.accepted_sha256 == self.sha256
+
+    @property
+    def change(self) -> ToolChange | None:
+        """Say what a person who accepts it would accept."""
+        if self.accepted:
+            return None
+        return "new" if self.accepted_sha256 is None else "changed"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,13 @@ async def test_a_server_is_started_once_and_its_tools_are_accepted_with_it(site:
 
     assert (server["state"], server["error"], server["policy"], server["revision"]) == ("ready", None, "allow", 1)
     assert server["tools"][0] == {
-        "name": "echo", "description": "Gives the text back.", "policy": "allow", "accepted": True,
-    }  # fmt: skip
+        "name": "echo",
+        "description": "Gives the text back.",
+        "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}},
+        "policy": "allow",
+        "accepted": True,
+        "change": None,
+    }
     assert len(server["tools_sha256"]) == 64
     assert await listed(site) == [server]
 
@@ -66,6 +71,10 @@ async def test_new_and_changed_tools_are_off_until_the_very_tools_that_were_show
 
     assert changed["state"] == "changed"
     assert names(changed, accepted=False) == ["echo", "new"]
+    assert {tool["name"]: tool["change"] for tool in changed["tools"] if tool["change"]} == {
+        "echo": "changed",
+        "new": "new",
+    }
     stale = await site.owner.post(f"{SERVERS}/bad/accept", json={"tools_sha256": before["tools_sha256"]})
     assert stale.status_code == 409
     assert problem(stale)["current"]["tools_sha256"] == changed["tools_sha256"]

@@ -33,6 +33,8 @@ def test_a_server_is_added_tested_changed_accepted_and_removed(
     assert "homing mcp-servers accept bad" in changed.out
     accepted = homing("mcp-servers", "accept", "bad")
     assert accepted.out.startswith("Accepted of bad: echo, new.\nState: ready\n")
+    assert "echo (changed)\nGives the text back. And now something else.\n" in accepted.err
+    assert 'new (new)\nDoes new.\n{"type": "object", "properties"' in accepted.err
     [listed] = homing("mcp-servers", "list", "--json").objects
     assert (listed["state"], listed["env"], listed["revision"]) == ("ready", {"WORD": "x"}, 2)
     assert homing("agents", "get", "main", "--json").object["mcp_servers"] == [

@@ -11,6 +11,7 @@ from homing.model.mcp_servers import (
     Secret,
     ServerPolicy,
     ServerState,
+    ToolChange,
     Transport,
     Value,
 )
@@ -101,8 +102,11 @@ class AcceptMcpTools(Ask):
 class McpToolShape(Answer):
     name: str
     description: str
+    input_schema: dict[str, Any]
     policy: ServerPolicy
     accepted: bool
+    change: ToolChange | None
+    """How it differs from what was accepted last; null: not at all."""
 
 
 class McpServerShape(Answer):
@@ -156,7 +160,7 @@ def shown_tools(server: McpServer) -> list[McpToolShape]:
 
 
 def _shown_tool(server: McpServer, tool: McpTool) -> McpToolShape:
-    return McpToolShape.of(tool, policy=tool.policy or server.policy)
+    return McpToolShape.of(tool, input_schema=dict(tool.schema), policy=tool.policy or server.policy)
 
 
 def _shown(values: Any) -> dict[str, str | SecretValue]:
