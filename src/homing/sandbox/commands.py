@@ -36,8 +36,8 @@ def find_command(name: str, *, private: Sequence[Path]) -> Command:
     """Find a program on this machine, or refuse with the sentence that helps. Nothing around `private` is shown."""
     found = shutil.which(name, path=SEARCHED)
     if found is None:
-        where = f"name it by its whole path, or install it into one of {SEARCHED.replace(':', ', ')}"
-        raise _invalid(f"There is no program {name:.200} on this machine: {where}.")
+        where = f": name it by its whole path, or install it into one of {SEARCHED.replace(':', ', ')}"
+        raise _invalid(f"There is no program {name:.200} on this machine{'' if '/' in name else where}.")
     path = Path(found)
     if not path.is_absolute():
         raise _invalid(f"{name:.200} is not a whole path, nor a name in {SEARCHED.replace(':', ', ')}.")
