@@ -62,7 +62,8 @@ def test_killed_in_a_model_call_only_that_call_is_made_again(crew: Crew, ledger:
     crew.relieve(spare)
     check_taken_up(crew, ledger, died)
     assert [request.outcome for request in stub.requests] == ["answered", "disconnected", "answered"]
-    assert stub.requests[1].messages == stub.requests[2].messages
+    # Not the instructions, which tell the time.
+    assert stub.requests[1].messages[1:] == stub.requests[2].messages[1:]
     assert crew.deeds() == ["deed it"]
     check_next_turn(crew, ledger, stub)
 
