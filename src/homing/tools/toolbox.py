@@ -68,14 +68,15 @@ def _offers(turn: Turn, agent: Agent) -> list[ToolSpec]:
 def _own(offer: ToolSpec, scene: _Scene) -> Tool:
     async def run(call: ToolCall) -> str:
         check_bounds(call.args, "arguments")
-        outside: str | None = None
-        if offer.name in SCHEDULERS:
-            shown = _shown(call, await scene.store.read(lambda tx: _outside_the_job(tx, scene.turn)))
-            _check_named(call, shown)
-            outside = shown.outside
+        # Reading what the model was shown takes a while, and is not done while others wait for the transaction.
+        shown = call.shown() if offer.name in SCHEDULERS else None
 
         def work(tx: Tx) -> Done:
             _still_allowed(tx, scene.agent, offer.name)
+            outside: str | None = None
+            if shown is not None:
+                outside = shown.outside or _outside_the_job(tx, scene.turn)
+                _check_named(call, replace(shown, outside=outside))
             caller = _caller(scene.turn, scene.session_key, outside)
             ctx = Context(tx=tx, caller=caller, instance=scene.instance)
             return offer.function(ctx, _home(tx, scene.turn), call.args)

@@ -18,7 +18,7 @@ ELSEWHERE = {
 # About this machine, or several operations in one word.
 OWN = {
     "up", "chat", "open", "status", "serve", "work", "doctor", "mcp", "import", "export", "tokens rotate",
-    "db upgrade", "db backup", "db restore",
+    "db upgrade", "db backup", "db restore", "mcp-servers get",
 }  # fmt: skip
 
 
