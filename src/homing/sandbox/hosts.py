@@ -38,7 +38,10 @@ class Hosts:
         # An exact entry may lead a name into a private network; only an address may name a cloud's metadata.
         if kind == "public" or (exact and (read_address(host) is not None or kind in ("loopback", "private"))):
             return
-        raise Forbidden(f"{host} leads to {KIND_WORDS[kind]} ({address}); that needs an entry with its port.")
+        raise Forbidden(
+            f"{host} leads to {KIND_WORDS[kind]} ({address}); that needs an entry with its port"
+            f" in the list of hosts, such as {host}:{port} (`homing agents update main --host …`)."
+        )
 
 
 def read_hosts(entries: Iterable[str]) -> Hosts:
