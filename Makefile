@@ -3,7 +3,7 @@
 BIN    := .venv/bin
 READY  := .venv/.ready
 PAGE   := src/homing/web/static/index.html
-LOCK   := uv pip compile pyproject.toml --extra postgres --group dev --universal --python-version 3.11 \
+LOCK   := uv pip compile pyproject.toml --extra apprise --extra matrix --extra packages --extra postgres --extra restate --extra s3 --group dev --universal --python-version 3.11 \
           --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 ARGS   ?=
 
@@ -18,14 +18,14 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 MODULES    := ui/node_modules/.ready
 PAGE_PARTS := $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/.tests/*' -not -name openapi.json -not -name schema.ts)
 
-.PHONY: setup up page test test-servers test-faults check screenshots lock lock-servers lock-fresh bench torture soak weigh clean
+.PHONY: setup up page package test test-servers test-faults check screenshots lock lock-servers lock-fresh bench torture soak weigh walk clean
 
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Homing needs Python 3.11 or newer; install it, or say where it is: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "Python's venv is missing; on Debian: apt-get install python3-venv" >&2; rm -rf .venv; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
@@ -53,7 +53,7 @@ $(PAGE): $(PAGE_PARTS) $(MODULES)
 	@test -f $(PAGE) || { echo "The build left no $(PAGE)." >&2; exit 1; }
 	@touch $(PAGE)
 
-PYTEST = $(BIN)/pytest -n 2 --dist loadgroup --durations=25 $(ARGS)
+PYTEST = $(BIN)/pytest -n 2 --durations=25 $(ARGS)
 GROUPS := unit store behaviour e2e
 TESTS  ?= $(GROUPS:%=tests/%)
 
@@ -68,6 +68,7 @@ test-servers: setup $(PAGE)
 
 # Kill points, database crashes, storms, and 60 seconds of torture per database.
 test-faults: setup $(PAGE)
+	PYTHONPATH=tests $(BIN)/python -m support.published_servers
 	$(PYTEST) tests/faults
 
 check: setup lock-fresh $(MODULES)
@@ -77,6 +78,10 @@ check: setup lock-fresh $(MODULES)
 	$(BIN)/lint-imports --no-logo
 	@$(IN_UI) run check
 
+# Wheel and sdist, with the page inside, into dist/.
+package: setup $(PAGE)
+	$(BIN)/python -m hatchling build
+
 # A picture of every page, in light, dark and on a phone, into docs/images. Look at them before you commit them.
 screenshots: setup $(PAGE)
 	PYTHONPATH=tests $(BIN)/python -m e2e.page.screenshots
@@ -84,7 +89,7 @@ screenshots: setup $(PAGE)
 lock: setup
 	$(BIN)/$(LOCK) --output-file requirements.lock
 
-# MCP servers that others published, for test-servers; package-lock.json beside it is written by npm.
+# Servers that others published, for test-servers; package-lock.json beside it is written by npm.
 lock-servers: setup
 	cd tests/servers/published && $(abspath $(BIN))/uv pip compile requirements.in --universal --python-version 3.11 \
 	 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
@@ -105,6 +110,8 @@ SEEDS   ?= 1 2 3
 torture: setup
 	$(BIN)/python -m torture --database sqlite --seconds $(SECONDS) --seed $(SEEDS)
 	$(BIN)/python -m torture --database postgresql --seconds $(SECONDS) --seed $(SEEDS)
+	PYTHONPATH=tests $(BIN)/python -m support.published_servers
+	$(BIN)/python -m torture --database postgresql --engine restate --seconds $(SECONDS) --seed $(SEEDS)
 
 # Hostile clients beside normal load, on each database; docs/proofs.md records the long runs.
 SOAK ?= 1800
@@ -115,6 +122,10 @@ soak: setup $(PAGE)
 # Logical lines per room, without testing/ and migrations. A capability may add some; everything else pays by deleting.
 weigh:
 	@$(PYTHON) -m benchmarks.weigh
+
+# What one due job passes on its way to the screen: files, functions, record types.
+walk: setup
+	@$(BIN)/python -m benchmarks walk $(ARGS)
 
 clean:
 	rm -rf .venv .cache build dist .pytest_cache .ruff_cache .import_linter_cache src/homing/web/static ui/node_modules ui/.tests ui/openapi.json ui/src/api/schema.ts

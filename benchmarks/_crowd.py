@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from homing.model.schedules import Cron, next_times
 from homing.settings import load
-from homing.store import Tx
+from homing.store import Tx, people
 from homing.store import tables as t
 from homing.wiring import prepare, wire
 
 KEY = "web:long"
+TOKEN = "hom_of_the_benchmark_and_long_enough"
 ZONE = "Europe/Berlin"
-SESSIONS = 40
 # Many a row a statement: one at a time, the filling would take longer than what is measured.
 _ROWS = 2000
 ANSWER = """Three prices moved since yesterday:
@@ -35,11 +35,12 @@ class Crowd:
     automations: int = 2000
     ran: int = 400
     deliveries: int = 3000
+    sessions: int = 40
     now: datetime
 
     def session_of(self, i: int) -> int:
         """Sixty automations live in the long conversation, the others in turn in those beside it."""
-        return 0 if i % 33 == 0 else 1 + i % (SESSIONS - 1)
+        return 0 if i % 33 == 0 else 1 + i % (self.sessions - 1)
 
 
 def fill(home: Path, **sizes: int) -> Crowd:
@@ -49,12 +50,15 @@ def fill(home: Path, **sizes: int) -> Crowd:
     home.mkdir(parents=True, exist_ok=True)
     prepare(homing)
     homing.store.write_now(lambda tx: _fill(tx, crowd))
+    homing.store.write_now(
+        lambda tx: people.add_token(tx, user_id="default", role="admin", kind="token", secret=TOKEN, expires_at=None)
+    )
     homing.store.engine.dispose()
     return crowd
 
 
 def _fill(tx: Tx, crowd: Crowd) -> None:
-    _insert(tx, t.session, (_session(i, crowd) for i in range(SESSIONS)))
+    _insert(tx, t.session, (_session(i, crowd) for i in range(crowd.sessions)))
     found = tx.rows(sa.select(t.session.c.id, t.session.c.key).order_by(t.session.c.id))
     _insert(tx, t.address, ({"session_id": n, "address": key} for n, key in found))
     ids = [n for n, _ in found]

@@ -27,13 +27,12 @@ from typing import Any
 from urllib.parse import unquote
 from urllib.request import urlopen
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, CDPSession, Page, expect, sync_playwright
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from benchmarks._crowd import KEY, Crowd, fill
+from benchmarks._crowd import KEY, TOKEN, Crowd, fill
 from benchmarks._instance import say
 
-TOKEN = "a-token-of-the-measurement"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
 MOST_MS = 300
 # Frames and long tasks are counted from the very beginning, before the page's own script runs.
@@ -59,6 +58,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--messages", type=int, default=5000)
     parser.add_argument("--automations", type=int, default=2000)
     parser.add_argument("--ran", type=int, default=400, help="so many of them have thirty runs each")
+    parser.add_argument("--sessions", type=int, default=40)
+    parser.add_argument("--clicks", action="store_true", help="only click from place to place")
     parser.add_argument("--rounds", type=int, default=2, help="the first is cold; all count")
     parser.add_argument("--serve", help="serve this home (the measurement calls itself so)")
     ask = parser.parse_args(argv)
@@ -66,15 +67,21 @@ def main(argv: list[str]) -> None:
         asyncio.run(_serve(Path(ask.serve)))
         return
     with tempfile.TemporaryDirectory(prefix="homing-page-") as folder:
+        if ask.clicks:
+            home = Path(folder) / "home"
+            fill(home, messages=ask.messages, automations=ask.automations, ran=ask.ran, sessions=ask.sessions)
+            with running_server(home) as url:
+                _click_through(url, ask.rounds, _record(home))
+            return
         home, bare = Path(folder) / "crowd" / "home", Path(folder) / "bare" / "home"
         small = fill(bare, messages=60, automations=20, ran=10, deliveries=20)
-        with _server(bare) as url:
+        with running_server(bare) as url:
             against = _visit(url, small, ask.rounds, acting=False)
         begun = time.perf_counter()
         crowd = fill(home, messages=ask.messages, automations=ask.automations, ran=ask.ran)
         sizes = {name: size for name, size in asdict(crowd).items() if name != "now"}
         say("page_fill", time.perf_counter() - begun, "s", **sizes)
-        with _server(home) as url:
+        with running_server(home) as url:
             seen = _visit(url, crowd, ask.rounds)
         _tell(seen, [json.loads(line) for line in _record(home).read_text().splitlines()], _by_path(against))
 
@@ -113,7 +120,7 @@ def _visit(url: str, crowd: Crowd, rounds: int, *, acting: bool = True) -> list[
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="Europe/Berlin")
         context.add_init_script(WATCH)
-        context.request.post(f"{url}/api/auth/sign-in", data={"token": TOKEN}, headers={"Origin": url})
+        _sign_in(context, url)
         for _ in range(rounds):
             for name, path, act in _acts(crowd):
                 page = context.new_page()
@@ -130,6 +137,79 @@ def _visit(url: str, crowd: Crowd, rounds: int, *, acting: bool = True) -> list[
                 page.close()
         browser.close()
     return seen
+
+
+def _sign_in(context: BrowserContext, url: str) -> None:
+    """Sign in as the page does: the cookie is the browser's, the key the page's."""
+    answer = context.request.post(f"{url}/api/auth/sign-in", data={"token": TOKEN}, headers={"Origin": url})
+    key = answer.json()["key"]
+    context.add_init_script(f"try {{ localStorage.setItem('homing.key', '{key}') }} catch {{}}")
+
+
+CLICKS = ("Automations", "Week", "Agents", "Inbox", "Deliveries", "Settings", "Chat")
+# Between clicks, so that one is not charged with what the one before still loads.
+_REST_MS = 500
+# Clicks inside a place: what is clicked is the first of its kind there.
+INSIDE = (
+    ("an automation", "Automations", "main a[href^='/automations/job_']"),
+    ("a run", "Week", "main td a[href^='/runs/']"),
+    ("a conversation", "Chat", "aside a[href*='beside']"),
+    ("the long conversation", "Chat", "aside a[href$='long']"),
+)
+# From the click to the frame in which the page is settled: its heading there, nothing of it still loading.
+SETTLED = """(link) => new Promise((settled) => {
+  const begun = performance.now();
+  link.click();
+  const look = () => document.querySelector("main h1") &&
+    !document.querySelector("main .skeleton, main [aria-busy=true]") ? settled(performance.now() - begun)
+    : requestAnimationFrame(look);
+  requestAnimationFrame(() => requestAnimationFrame(look));
+})"""
+
+
+def _click_through(url: str, rounds: int, record: Path) -> None:
+    """Click from place to place, and into what is there; the first round is cold."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="Europe/Berlin")
+        _sign_in(context, url)
+        page = context.new_page()
+        # The other pages' files are fetched once this one is idle.
+        with page.expect_request(re.compile(r"/assets/DeliveriesPage-")):
+            page.goto(f"{url}/chat/{KEY}")
+        devtools = context.new_cdp_session(page)
+        devtools.send("Performance.enable")
+        for turn in range(rounds + 1):
+            for name in CLICKS:
+                _click(page, devtools, record, f"nav a:has-text('{name}')", to=name, round=turn)
+            for name, place, inside in INSIDE:
+                page.locator(f"nav a:has-text('{place}')").first.click()
+                page.locator(inside).first.wait_for()
+                _click(page, devtools, record, inside, to=name, round=turn)
+        browser.close()
+
+
+def _click(page: Page, devtools: CDPSession, record: Path, link: str, **named: Any) -> None:
+    """Click once. What browser and server worked for it says what it takes where nobody else works."""
+    page.wait_for_timeout(_REST_MS)
+    worked, served = _worked(devtools), len(_served(record))
+    ms = page.locator(link).first.evaluate(SETTLED)
+    browser_ms = _worked(devtools) - worked
+    asked = _served(record)[served:]
+    say(
+        "page_click", ms, "ms", **named, limit_ms=MOST_MS, browser_cpu_ms=round(browser_ms), requests=len(asked),
+        server_cpu_ms=round(max((one["cpu_ms"] for one in asked), default=0)), load=round(os.getloadavg()[0], 1),
+    )  # fmt: skip
+
+
+def _worked(devtools: CDPSession) -> float:
+    """How long the page's own thread has worked, in milliseconds."""
+    metrics = devtools.send("Performance.getMetrics")["metrics"]
+    return next(one["value"] for one in metrics if one["name"] == "ThreadTime") * 1000
+
+
+def _served(record: Path) -> list[dict[str, Any]]:
+    return [one for one in map(json.loads, record.read_text().splitlines()) if one["path"].startswith("/api/")]
 
 
 def _acts(crowd: Crowd) -> list[tuple[str, str, Any]]:
@@ -208,11 +288,12 @@ def _search(page: Page, crowd: Crowd) -> None:
 
 
 @contextmanager
-def _server(home: Path) -> Iterator[str]:
+def running_server(home: Path) -> Iterator[str]:
+    """Serve a home in a process of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    env = os.environ | {"HOMING_HOME": str(home), "HOMING_PORT": str(port), "HOMING_TOKEN": TOKEN}
+    env = os.environ | {"HOMING_HOME": str(home), "HOMING_PORT": str(port)}
     env |= {"HOMING_MODEL": "offline", "HOMING_TIMEZONE": "Europe/Berlin"}
     server = subprocess.Popen([sys.executable, "-m", "benchmarks", "page", "--serve", str(home)], env=env)
     try:

@@ -23,6 +23,9 @@ _IDLE_SECONDS = 20.0
 _BURST_EVERY_SECONDS = 15.0
 TOO_LONG = "answers that are too long"
 TOO_PATIENT = "silent for longer than allowed"
+# How the counts of what each attack did begin: a soak in which one of them is missing proves nothing about it.
+ATTACKS = ("bodies", "sign-ins", "guesses", "origins", "hooks", "made-up hooks", "upcoming", "silent", "bursts",
+           "receivers that hang")  # fmt: skip
 
 done: Counter[str] = Counter()
 

@@ -3,18 +3,19 @@
 import asyncio
 import itertools
 import json
+import secrets
 import statistics
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 
-from soak.hostile import TOO_LONG, TOO_PATIENT
+from soak.hostile import ATTACKS, TOO_LONG, TOO_PATIENT
 from soak.house import TOKEN, House
 
 KEY = "web:soak"
@@ -24,6 +25,8 @@ _READS = ("/api/me", "/api/jobs", "/api/sessions", f"/api/sessions/{KEY}/message
 _MOST_LOG = 1_000_000
 _GROWTH_MB = 48.0
 _AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+# At the end a job may be behind by this much: what is late by more has stopped.
+_BEHIND_MS = 6 * PERIOD_MS
 
 
 @dataclass(kw_only=True)
@@ -34,6 +37,8 @@ class Seen:
     turns_ms: list[float] = field(default_factory=list[float])
     failures: list[str] = field(default_factory=list[str])
     rss_mb: list[float] = field(default_factory=list[float])
+    reconnects: int = 0
+    """Requests asked again because the server had closed their idle connection."""
     events: int = 0
     instants: int = 0
     missed: int = 0
@@ -48,7 +53,8 @@ class Seen:
         return {
             "read_p50_ms": _percentile(self.reads_ms, 50), "read_p99_ms": _percentile(self.reads_ms, 99),
             "turn_p50_ms": _percentile(self.turns_ms, 50), "turn_p99_ms": _percentile(self.turns_ms, 99),
-            "reads": len(self.reads_ms), "turns": len(self.turns_ms), "events": self.events,
+            "reads": len(self.reads_ms), "turns": len(self.turns_ms),
+            "reconnects": self.reconnects, "events": self.events,
             "instants": self.instants, "missed": self.missed, "worst_lateness_ms": self.worst_lateness_ms,
             "rss_first_mb": round(self._settled()), "rss_last_mb": round(self._end()), "log_bytes": self.log_bytes,
             "accept_failures": self.accept_failures,
@@ -67,11 +73,14 @@ class Seen:
             f"descriptors ran out {self.accept_failures} times": self.accept_failures > 0,
             "the stream brought nothing": self.events == 0,
             "no normal load": not self.reads_ms or not self.turns_ms,
-            "the hostile clients did nothing": not self.hostile,
+            **{f"hostile: no {kind}": not self._did(kind) for kind in ATTACKS},
             **{f"hostile: {what} ({count})": _is_wrong(what) for what, count in self.hostile.items()},
             "it ended by itself": self.stop_seconds is None,
         }
         return [sentence for sentence, broken in said.items() if broken]
+
+    def _did(self, kind: str) -> bool:
+        return any(what.startswith(kind) and count for what, count in self.hostile.items())
 
     def _settled(self) -> float:
         """Its memory once everything was used: the highest of the second quarter."""
@@ -100,7 +109,9 @@ async def _soak(house: House, seconds: float) -> Seen:
         await asyncio.sleep(seconds)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        # Load that broke off by itself proves nothing about the rest of the time.
+        seen.failures += [f"the load broke off: {error!r}" for error in ended if isinstance(error, Exception)]
         said, _ = await asyncio.to_thread(hostile.communicate, timeout=120)
         seen.hostile = json.loads(said or b"{}")
         for job in jobs:
@@ -146,11 +157,18 @@ async def _talk(owner: httpx2.AsyncClient, seen: Seen) -> None:
 
 
 async def _asked(owner: httpx2.AsyncClient, seen: Seen, method: str, path: str, body: Any = None) -> int:
+    headers = {"Idempotency-Key": secrets.token_hex(8)} if method == "POST" else {}
     try:
-        response = await owner.request(method, path, json=body)
-    except httpx2.RemoteProtocolError:
-        # The server closes a connection that was idle for five seconds just as it is used again.
-        return await _asked(owner, seen, method, path, body)
+        try:
+            response = await owner.request(method, path, json=body, headers=headers)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            # The server may close a connection between two requests: after five idle seconds, or to make room for
+            # others. Any HTTP client then asks once more on a new one; that must work.
+            seen.reconnects += 1
+            async with httpx2.AsyncClient(
+                base_url=owner.base_url, headers=owner.headers, timeout=60, trust_env=False
+            ) as fresh:
+                response = await fresh.request(method, path, json=body, headers=headers)
     except httpx2.HTTPError as error:
         seen.failures.append(f"{method} {path}: {type(error).__name__} {error}")
         return 0
@@ -188,11 +206,18 @@ async def _count_runs(owner: httpx2.AsyncClient, job_id: str, seen: Seen) -> Non
         if not cursor:
             break
     instants = sorted(datetime.fromisoformat(run["scheduled_for"]) for run in runs)
-    gaps = [(later - sooner).total_seconds() * 1000 for sooner, later in itertools.pairwise(instants)]
     seen.instants += len(instants)
     seen.missed += sum(run["missed_count"] or run["state"] == "missed" for run in runs)
-    seen.missed += sum(round(gap / PERIOD_MS) - 1 for gap in gaps)
+    seen.missed += left_out(instants, datetime.now(UTC))
     seen.worst_lateness_ms = max([seen.worst_lateness_ms, *(run["lateness_ms"] or 0 for run in runs)])
+
+
+def left_out(instants: list[datetime], now: datetime) -> int:
+    """Count the instants between the first and now that have no run; the very last ones may still be on their way."""
+    gaps = [(later - sooner).total_seconds() * 1000 for sooner, later in itertools.pairwise(instants)]
+    inside = sum(round(gap / PERIOD_MS) - 1 for gap in gaps)
+    since = (now - instants[-1]).total_seconds() * 1000 if instants else 0
+    return inside + (int(since // PERIOD_MS) if since > _BEHIND_MS else 0)
 
 
 def _is_wrong(what: str) -> bool:

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-pytest_plugins = ["support.counting", "support.worlds"]
+pytest_plugins = ["support.counting", "support.scheduling", "support.statements", "support.worlds"]
+
+# structlog's own formatter draws every variable of every frame with rich: one logged exception takes a second or more.
+_PLAIN = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,5 +32,6 @@ def _heard_ctrl_c() -> None:  # pyright: ignore[reportUnusedFunction]
 @pytest.fixture(autouse=True)
 def _plain_logs() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
     """Let no command that a test runs in its own process decide where the next test's logs go."""
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], _PLAIN])
     yield
     structlog.reset_defaults()

@@ -9,6 +9,12 @@ from torture.stage import Stage
 
 # So many of a person's are alive at once.
 MOST = 5
+# Says no twice, then yes; what it remembers of a yes is kept only if its turn went well.
+_SCRIPT = """
+import json
+n = (state or 0) + 1
+print(json.dumps({"wakeAgent": n % 3 == 0, "data": "seen", "state": n}))
+"""
 _VERBS = ("", "", "@deed", "@look", "@slow", "@empty", "@both", "@run", "@run")
 
 
@@ -47,6 +53,8 @@ async def _add(stage: Stage, person: Person) -> None:
             payload["message"], body["quiet"] = f"{mark} @quiet", True
         case _:
             body |= {"max_runs": dice.choice((None, None, 3)), "delete_after_run": dice.random() < 0.1}
+    if dice.random() < 0.25 and payload["kind"] == "agent_turn":
+        body |= {"script": _SCRIPT, "script_language": "python"}
     made = await person.door.ask("POST", "/api/jobs", body | {"payload": payload})
     if made is not None and made.status == 201:
         person.jobs.append(made.body["id"])

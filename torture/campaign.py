@@ -14,10 +14,11 @@ from pathlib import Path
 from torture.automations import pause_all, plan
 from torture.chaos import Chaos
 from torture.checks import Violation, check
+from torture.commands import sleeping
 from torture.door import Door
 from torture.evidence import gather
-from torture.model import SURVIVOR
-from torture.people import Person, chat, open_session
+from torture.model import ASKED
+from torture.people import ASKERS, Person, answer, chat, open_session
 from torture.stage import TOKEN, USERS, Kind, Stage, set_stage
 
 SETTLE_SECONDS = 300.0
@@ -32,6 +33,7 @@ _MOVING = {
     "waiting inbounds": "select count(*) from inbound where state = 'waiting' and line <> 'note'",
     "active runs": "select count(*) from run where state in ('queued', 'running')",
     "pending deliveries": "select count(*) from delivery where state = 'pending'",
+    "approved actions": "select count(*) from approval where state in ('approved', 'running')",
     "jobs that come due": "select count(*) from job where next_run_at is not null",
 }
 _NEVER = {
@@ -53,10 +55,17 @@ class Outcome:
 
 
 async def wage(
-    kind: Kind, *, seconds: float, seed: int, folder: Path, say: Callable[[str], None], broken: str | None = None
+    kind: Kind,
+    *,
+    seconds: float,
+    seed: int,
+    folder: Path,
+    say: Callable[[str], None],
+    broken: str | None = None,
+    restate: bool = False,
 ) -> Outcome:
-    """Wage one campaign in a folder; with a guard broken on purpose, if one is named."""
-    with set_stage(kind, folder, broken=broken) as stage:
+    """Wage one campaign in a folder; with a guard broken on purpose, if one is named; with Restate, if told so."""
+    with set_stage(kind, folder, broken=broken, restate=restate) as stage:
         chaos = Chaos(stage, seed)
         try:
             settled = await _play(stage, chaos, seconds, seed, say)
@@ -76,7 +85,7 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
     stage.weaken()
     stop = asyncio.Event()
     watching = asyncio.create_task(_watch(stage, stop))
-    load = [asyncio.create_task(each(stage, person, stop)) for person in people for each in (chat, chat, plan)]
+    load = [asyncio.create_task(each(stage, person, stop)) for person in people for each in (chat, chat, plan, answer)]
     say("raging")
     try:
         await chaos.rage(seconds)
@@ -90,7 +99,7 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
     for door in (owner, *(person.door for person in people)):
         await door.close()
     await _part(stage)
-    for pid in _survivors():
+    for pid in sleeping(stage.folder):
         stage.note("survivors.jsonl", pid=pid)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -99,11 +108,18 @@ async def _play(stage: Stage, chaos: Chaos, seconds: float, seed: int, say: Call
 
 async def _invite(stage: Stage, owner: Door, seed: int) -> list[Person]:
     people: list[Person] = []
+    for agent_id in ASKERS:
+        tools = {"run_command": "ask", "remember": "ask"}
+        await owner.ask("POST", "/api/agents", {"id": agent_id, "name": agent_id, "tools": tools})
+    for agent_id in ASKED:
+        await owner.ask("POST", "/api/agents", {"id": agent_id, "name": agent_id})
     for name in USERS:
-        token = await owner.ask("POST", "/api/tokens", {"user": name})
+        token = await owner.ask("POST", "/api/tokens", {"user": name, "approve": True})
         assert token is not None, "the door did not open; see the logs"
         assert token.status == 201, token
         person = Person(name=name, door=Door(stage.door, token.body["token"]), dice=random.Random(f"{name} {seed}"))
+        for sender, asked in (("main", ASKED[0]), ASKED, ASKED[::-1]):
+            await person.door.ask("POST", "/api/grants", {"agent_id": sender, "to_agent_id": asked})
         await open_session(stage, person)
         people.append(person)
     return people
@@ -142,16 +158,6 @@ async def _settle(stage: Stage, chaos: Chaos, people: list[Person], say: Callabl
         await asyncio.sleep(0.5)
     say(f"not settled: {left}")
     return False
-
-
-def _survivors() -> list[int]:
-    """Find processes that commands left behind: each would sleep for an hour."""
-    found: list[int] = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            if path.read_bytes().startswith(SURVIVOR.encode() + b"\0"):
-                found.append(int(path.parent.name))
-    return found
 
 
 async def _part(stage: Stage) -> None:

@@ -6,6 +6,7 @@ programme again (what the processes make of it still depends on the machine).
 
 import asyncio
 import random
+import shutil
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,10 +15,13 @@ from typing import Any
 
 import httpx2
 
+from torture.commands import ancestor_of, lasting
 from torture.stage import CLAIM_SECONDS, Actor, Stage
 
 # However short a campaign is, this happens in it.
-_FIRST = ("kill", "freeze", "kill")
+_FIRST = ("kill", "freeze", "kill in command", "kill")
+# So long a kill waits for a command to run: one comes soon, but not on a machine that is busy with other things.
+_COMMAND_SECONDS = 180.0
 
 Event = Callable[["Chaos"], Awaitable[str]]
 
@@ -38,11 +42,11 @@ class Chaos:
     async def rage(self, seconds: float) -> None:
         """Rage for so long."""
         self.farthest = min(90.0, seconds / 3)
-        programme = PROGRAMMES[self.stage.kind]
+        programme = {**PROGRAMMES[self.stage.kind], **(_WITH_RESTATE if self.stage.restate else {})}
         names, weights = list(programme), [weight for _, weight in programme.values()]
         until = time.monotonic() + seconds
-        coming = list(_FIRST)
-        while time.monotonic() < until:
+        coming = [*_FIRST, *(_WITH_RESTATE if self.stage.restate else ())]
+        while coming or time.monotonic() < until:
             name = coming.pop(0) if coming else self.dice.choices(names, weights)[0]
             event, _ = programme[name]
             told = await event(self)
@@ -108,7 +112,31 @@ class Chaos:
 
 
 async def _kill(chaos: Chaos) -> str:
-    actor = chaos.anybody()
+    return await _kill_actor(chaos, chaos.anybody())
+
+
+async def _kill_in_command(chaos: Chaos) -> str:
+    """Kill a process while a command of it runs: hardly any other kill meets one."""
+    if shutil.which("bwrap") is None:
+        return "no sandbox, so no commands"
+    until = time.monotonic() + _COMMAND_SECONDS
+    while time.monotonic() < until:
+        actors = {actor.pid: actor for actor in chaos.stage.actors if actor.pid is not None}
+        for pid in lasting(chaos.stage.folder):
+            found = ancestor_of(pid, actors)
+            if found is None or not chaos.stage.signal(actors[found], signal.SIGSTOP):
+                continue
+            actors[found].frozen = True
+            # Held still, it cannot end the command in the moment before it dies itself.
+            if pid in lasting(chaos.stage.folder):
+                actors[found].frozen = False
+                return await _kill_actor(chaos, actors[found])
+            chaos.thaw(actors[found])
+        await asyncio.sleep(0.05)
+    return "no command ran"
+
+
+async def _kill_actor(chaos: Chaos, actor: Actor) -> str:
     chaos.thaw(actor)
     chaos.stage.signal(actor, signal.SIGKILL)
     if actor.pid is not None:
@@ -144,6 +172,19 @@ async def _restart_database(chaos: Chaos) -> str:
     mode = chaos.dice.choice(("fast", "immediate"))
     await asyncio.to_thread(chaos.stage.server.restart, mode)
     return mode
+
+
+async def _kill_restate(chaos: Chaos) -> str:
+    """Kill the Restate server in the middle of its calls, sometimes together with one of its workers."""
+    assert chaos.stage.restate
+    await asyncio.to_thread(chaos.stage.restate.kill)
+    actor = chaos.worker() if chaos.dice.random() < 0.5 else None
+    if actor is not None:
+        await _kill_actor(chaos, actor)
+    seconds = chaos.dice.choice((0.0, 1.0, 4.0))
+    await asyncio.sleep(seconds)
+    await asyncio.to_thread(chaos.stage.restate.start)
+    return f"for {seconds:g} s" + (f", and {actor.name}" if actor else "")
 
 
 async def _cut_connections(chaos: Chaos) -> str:
@@ -209,6 +250,7 @@ async def _jump(chaos: Chaos) -> str:
 
 _EVERYWHERE: Mapping[str, tuple[Event, float]] = {
     "kill": (_kill, 5),
+    "kill in command": (_kill_in_command, 1),
     "leave": (_leave, 1.5),
     "freeze": (_freeze, 6),
     "model fails": (_fail_model, 3),
@@ -219,6 +261,8 @@ _EVERYWHERE: Mapping[str, tuple[Event, float]] = {
     "disk full": (_fill_disk, 1.5),
     "clock jumps": (_jump, 0.7),
 }
+
+_WITH_RESTATE: Mapping[str, tuple[Event, float]] = {"kill restate": (_kill_restate, 2)}
 
 PROGRAMMES: Mapping[str, Mapping[str, tuple[Event, float]]] = {
     # There is nobody else to go on meanwhile.

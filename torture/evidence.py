@@ -16,9 +16,10 @@ Row = dict[str, Any]
 
 TABLES = (
     "session", "webhook", "message", "memory", "job", "run", "turn", "inbound", "step", "outbound", "delivery",
+    "approval", "gate",
 )  # fmt: skip
 COMMANDS = "share/workspaces/*/commands.jsonl"
-_JSON = {"meta", "cards", "policy", "variables", "receipt"}
+_JSON = {"meta", "cards", "policy", "variables", "receipt", "said"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,10 @@ class Evidence:
             "letters": len(self.letters),
             "deeds": len(self.deeds),
             "commands": len(self.commands),
+            "approvals": len(self["approval"]),
+            "gates": len(self["gate"]),
+            "agent_messages": sum(inbound["source"] == "agent" for inbound in self["inbound"]),
+            "answered": sum(approval["answered_by"] is not None for approval in self["approval"]),
         }
 
 

@@ -3,6 +3,8 @@
 Every answer is another one, so that whoever reads the logs can tell them apart.
 """
 
+import hashlib
+import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,9 +15,15 @@ from homing.testing.replies import Answer, ToolCall, answers_since_user, last_us
 
 COMMANDS = "commands.jsonl"
 """In its workspace: a line for each command that was begun."""
-SURVIVOR = "homing-torture-survivor"
+ASKED = ("asked-1", "asked-2")
+"""Agents that others write to: main to the first, and each to the other."""
 _VERB = re.compile(r"@(\w+)")
 _MARK = re.compile(r"#[\w.]+")
+
+
+def sleeper(folder: str) -> str:
+    """Name the processes that commands of one campaign start: others may be under way on the same machine."""
+    return f"homing-torture-{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
 
 
 def play(messages: Sequence[WireMessage]) -> Answer:
@@ -55,6 +63,12 @@ def _calls(verb: str, mark: str) -> Sequence[Answer]:
         case "file":
             path = f"{mark[1:]}.txt"
             return [_call("write_file", path=path, text=mark), _call("edit_file", path=path, old=mark, new=f"{mark}!")]
+        case "ask":
+            return [_call("send_message", to=ASKED[0], text=f"{mark} {secrets.token_hex(4)}")]
+        case "chain" | "back":
+            # Who is asked so asks the other one, until the brake stops it.
+            to, on = (ASKED[0], "@back") if verb == "chain" else (ASKED[1], "@chain")
+            return [_call("send_message", to=to, text=f"{mark} {secrets.token_hex(4)} {on}")]
         case "quiet":
             return [_call("nothing_to_report")]
         case "broken":
@@ -66,7 +80,7 @@ def _calls(verb: str, mark: str) -> Sequence[Answer]:
 def _command() -> Answer:
     """Leave a line that no other command leaves, and processes that must not outlive the command or its time."""
     line = f'{{"token": "{secrets.token_hex(8)}"}}'
-    sleep = f"exec -a {SURVIVOR} sleep"
+    sleep = f"exec -a {sleeper(os.environ['HOMING_HOME'])} sleep"
     lasts = secrets.choice(("0", "3600", "3600"))
     command = f"echo '{line}' >> {COMMANDS}; ({sleep} 3600) & {sleep} {lasts}"
     return _call("run_command", command=command, seconds=3)

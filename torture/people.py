@@ -25,6 +25,9 @@ VERBS = [
     "@run",
     "@run",
     "@file",
+    "@ask",
+    "@ask",
+    "@chain",
     "@slow",
     "@slow",
     "@gate",
@@ -33,6 +36,9 @@ VERBS = [
 ]
 # Then a conversation is begun anew: a model is shown all of it each time, and logs keep all that is shown.
 LONGEST = 25
+ASKERS = tuple(f"asker-{n}" for n in range(12))
+"""Agents whose commands and memories need an approval; each may ask thirty times a day."""
+_ASKS = "asks-"
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,9 +79,33 @@ async def chat(stage: Stage, person: Person, stop: asyncio.Event) -> None:
         await asyncio.sleep(dice.choice((0.02, 0.1, 0.3, 0.6)))
 
 
+async def answer(stage: Stage, person: Person, stop: asyncio.Event) -> None:
+    """Answer what agents ask, sometimes twice, until told to stop."""
+    dice = person.dice
+    while not stop.is_set():
+        await asyncio.sleep(dice.choice((0.1, 0.3, 0.6)))
+        listed = await person.door.ask("GET", "/api/approvals?state=pending")
+        if listed is None or listed.status != 200 or not listed.body["items"]:
+            continue
+        approval = dice.choice(listed.body["items"])
+        decisions = ["deny" if dice.random() < 0.25 else "approve"]
+        if dice.random() < 0.2:
+            # Who comes second is refused, or repeats the first.
+            decisions.append(dice.choice(("approve", "deny")))
+        for decision in decisions:
+            body = {"decision": decision, "digest": approval["digest"]}
+            heard = await person.door.ask("POST", f"/api/approvals/{approval['id']}", body)
+            if heard is not None and heard.status == 200:
+                stage.note(
+                    "accepted.jsonl", what="answered", user=person.name, approval_id=approval["id"], decision=decision
+                )
+
+
 async def open_session(stage: Stage, person: Person) -> None:
-    key = f"web:{person.name}-{secrets.token_hex(3)}"
-    made = await person.door.ask("POST", "/api/sessions", {"key": key})
+    asks = person.dice.random() < 0.5
+    key = f"web:{person.name}-{_ASKS if asks else ''}{secrets.token_hex(3)}"
+    agent = {"agent_id": person.dice.choice(ASKERS)} if asks else {}
+    made = await person.door.ask("POST", "/api/sessions", {"key": key, **agent})
     if made is None or made.status != 201:
         return
     if person.dice.random() < 0.6:
@@ -89,7 +119,8 @@ async def open_session(stage: Stage, person: Person) -> None:
 
 async def _say(stage: Stage, person: Person) -> None:
     key = person.dice.choice(person.sessions)
-    text = f"{person.mark()} {person.dice.choice(VERBS)}".strip()
+    verbs = ["@keep", "@keep", "@run", ""] if _ASKS in key else VERBS
+    text = f"{person.mark()} {person.dice.choice(verbs)}".strip()
     body = {"text": text, "mode": person.dice.choice(("inject", "inject", "queue"))}
     once = secrets.token_hex(8)
     path = f"/api/sessions/{key}/messages"
@@ -139,8 +170,10 @@ async def _peek(stage: Stage, person: Person) -> None:
 def _foreign(stage: Stage, user: str) -> list[str]:
     """Name paths to others' things; the names come from the database, as a leak would give them away."""
     paths: list[str] = []
+    # A conversation with an agent has the same key for every user.
+    others = "user_id <> '{}' and deleted_at is null and substr(key, 1, 6) <> 'agent:'"
     for statement, path in (
-        ("select key from session where user_id <> '{}' and deleted_at is null limit 5", "/api/sessions/{}/messages"),
+        (f"select key from session where {others} limit 5", "/api/sessions/{}/messages"),
         ("select id from job where user_id <> '{}' order by n desc limit 5", "/api/jobs/{}"),
         ("select id from run where user_id <> '{}' order by n desc limit 5", "/api/runs/{}"),
     ):

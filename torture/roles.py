@@ -8,7 +8,7 @@ from pathlib import Path
 
 _LOADED = (
     "alembic.command", "psycopg", "pydantic_ai.models.openai", "pydantic_ai.providers.openai", "homing.cli.instance",
-    "homing.cli.logs", "homing.cli.main", "homing.cli.process", "homing.cli.serving",
+    "homing.cli.logs", "homing.engine.restate", "homing.cli.main", "homing.cli.process", "homing.cli.serving",
     "homing.testing.stub_server", "homing.testing.webhook_receiver", "torture.model", "torture.sick",
 )  # fmt: skip
 

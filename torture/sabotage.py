@@ -155,16 +155,27 @@ def _line() -> None:
     deliveries._first_of_address = sa.true  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 
 
+def _back() -> None:
+    """Forget now and then what another agent is to be answered."""
+    from homing.engine import closing
+
+    answer = closing.answer
+
+    def forget(tx: Any, ended: Any) -> None:
+        if random.random() < 0.5:
+            answer(tx, ended)
+
+    closing.answer = forget
+
+
 def _sent() -> None:
     """Call a delivery sent that failed."""
     from homing.store import deliveries
 
-    finish = deliveries.finish_delivery
+    def lie(tx: Any, delivery: Any, *, rev: int, **_: Any) -> bool:
+        return deliveries.finish_part(tx, delivery, rev=rev)
 
-    def lie(tx: Any, delivery: Any, **how: Any) -> bool:
-        return finish(tx, delivery, **{**how, "sent": True, "next_attempt_at": None, "error": None})
-
-    deliveries.finish_delivery = lie
+    deliveries.fail_attempt = lie
 
 
 def _door() -> None:
@@ -197,5 +208,6 @@ SABOTAGES: Mapping[str, Sabotage] = {
     "once": Sabotage(rule="message_doubled", apply=_once),
     "line": Sabotage(rule="delivery_out_of_order", apply=_line),
     "sent": Sabotage(rule="delivery_invented", apply=_sent),
+    "back": Sabotage(rule="agent_answer_not_once", apply=_back),
     "door": Sabotage(rule="foreign_door", apply=_door),
 }

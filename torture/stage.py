@@ -14,6 +14,7 @@ import psycopg
 
 from homing.testing import PostgresServer
 from torture.nursery import Nursery, Order
+from torture.restate_server import RestateServer, find_program
 from torture.sabotage import SABOTAGES, VARIABLE
 from torture.sick import Panel
 
@@ -40,6 +41,8 @@ class Actor:
     pid: int | None = None
     frozen: bool = False
     starts: int = 0
+    restate: bool = False
+    """Restate drives its lanes."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -54,6 +57,8 @@ class Stage:
     server: PostgresServer | None
     broken: str | None
     """The guard that is broken on purpose."""
+    restate: RestateServer | None = None
+    """Drives the lanes of some workers; it is killed too."""
     door_port: int = field(default_factory=_free_port)
     model_port: int = field(default_factory=_free_port)
     receiver_port: int = field(default_factory=_free_port)
@@ -93,10 +98,10 @@ class Stage:
         actor.frozen = False
         if sick and actor.may_be_sick:
             arguments = [actor.command, str(self.file("panel")), str(self.file("deeds.jsonl"))]
-            actor.pid = self._start("sick", arguments, actor.name)
+            actor.pid = self._start("sick", arguments, actor.name, restate=actor.restate)
             return
         options = {"up": ["--no-open"]}.get(actor.command, [])
-        actor.pid = self._start("homing", [actor.command, *options], actor.name)
+        actor.pid = self._start("homing", [actor.command, *options], actor.name, restate=actor.restate)
 
     def signal(self, actor: Actor, number: signal.Signals) -> bool:
         return actor.pid is not None and self.nursery.signal(actor.pid, number)
@@ -124,8 +129,11 @@ class Stage:
         with _onlooker(self.url) as lite:
             lite.execute(f"drop index {index}")
 
-    def _start(self, role: str, arguments: list[str], log: str) -> int:
-        order = Order(role=role, arguments=arguments, environment=self._environment(), log=str(self.file(f"{log}.log")))
+    def _start(self, role: str, arguments: list[str], log: str, *, restate: bool = False) -> int:
+        environment = self._environment()
+        if restate and self.restate:
+            environment |= {f"HOMING_{name.upper()}": value for name, value in self.restate.settings.items()}
+        order = Order(role=role, arguments=arguments, environment=environment, log=str(self.file(f"{log}.log")))
         return self.nursery.start(order)
 
     def _environment(self) -> dict[str, str]:
@@ -143,27 +151,38 @@ class Stage:
 
 
 @contextmanager
-def set_stage(kind: Kind, folder: Path, *, broken: str | None) -> Iterator[Stage]:
+def set_stage(kind: Kind, folder: Path, *, broken: str | None, restate: bool = False) -> Iterator[Stage]:
     """Set a stage and clear it away; its folder stays."""
     panel = Panel(folder / "panel")
     nursery = Nursery()
     server = PostgresServer() if kind == "postgresql" else None
     url = server.fresh() if server else f"sqlite:///{folder / 'homing.db'}"
     stage = Stage(kind=kind, folder=folder, url=url, nursery=nursery, panel=panel, server=server, broken=broken)
-    stage.actors.extend(_cast(kind))
+    stage.actors.extend(_cast(kind, restate=restate))
     try:
+        if restate:
+            program = find_program()
+            assert program, "restate-server is not installed: PYTHONPATH=tests python -m support.published_servers"
+            stage.restate = RestateServer(program, folder / "restate")
+            stage.restate.start()
         yield stage
     finally:
         nursery.close()
+        if stage.restate:
+            stage.restate.kill()
         if server:
             with suppress(Exception):
                 server.stop()
 
 
-def _cast(kind: Kind) -> Sequence[Actor]:
+def _cast(kind: Kind, *, restate: bool) -> Sequence[Actor]:
     if kind == "sqlite":
         return [Actor(name="up", command="up", may_be_sick=True)]
-    workers = [Actor(name=f"work-{n}", command="work", may_be_sick=n > 1) for n in range(1, WORKERS + 1)]
+    # With Restate the last one stays our own: both work side by side.
+    workers = [
+        Actor(name=f"work-{n}", command="work", may_be_sick=n > 1, restate=restate and n < WORKERS)
+        for n in range(1, WORKERS + 1)
+    ]
     return [Actor(name="serve", command="serve", may_be_sick=False), *workers]
 
 

@@ -4,29 +4,58 @@ From `HOMING_*` in the environment, else `homing.toml` in home (same names, lowe
 Standard library only: each light command pays for this import (docs/adr/0012).
 """
 
+import contextlib
+import json
 import math
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import time
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from homing.model.channel_info import MAIL
+from homing.model.clock import one_name
 from homing.model.errors import FieldError, Invalid
 from homing.model.hours import USUAL_HOURS, NamedHours, read_hours
+from homing.model.ids import is_new_id
 
 PREFIX = "HOMING_"
 FILE = "homing.toml"
 # Switches of our own test runs, no settings of the product.
 # Values that are named elsewhere: `read_secret`.
 SECRET = "HOMING_SECRET_"  # noqa: S105 - the beginning of a name
+CHANNEL = "HOMING_CHANNEL_"
 FOR_TESTS = ("HOMING_CI", "HOMING_TEST_", "HOMING_DEBUG")
 
 _HTTP = ("http", "https")
+
+CHANNEL_FIELDS: Mapping[str, Mapping[str, bool]] = {
+    "telegram": {"token": True, "base_url": False},
+    "matrix": {"base_url": True, "token": True},
+    "slack": {"app_token": True, "bot_token": True, "base_url": False},
+    "discord": {"token": True, "base_url": False},
+    "apprise": {"url": True},
+    MAIL: {"imap_url": False, "smtp_url": False, "from": False, "authserv_id": False},
+}
+"""The kinds of channels that come with Homing, and their fields; True: needed. Packages bring their own."""
+PLAIN_FIELDS = frozenset({"base_url", "from", "authserv_id"})
+"""Fields that a form may show as they are typed; all others may hold secrets."""
+# Where a variable's name could be cut at several places, the longest of these is its field.
+_KNOWN_FIELDS = ("kind", *{name: None for known in CHANNEL_FIELDS.values() for name in known})
+_CHANNEL_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+# What addresses and session keys begin with already.
+_TAKEN = frozenset(
+    {"web", "cli", "api", "webhook", MAIL, "push", "unified", "cron", "hook", "agent", "session", "host", "file"}
+)
+
+ChannelValue: TypeAlias = str | Mapping[str, str]
+"""A text, or {"secret": NAME}."""
 
 
 def _text(value: object) -> str:
@@ -69,13 +98,23 @@ def _seconds(value: object) -> float:
     return number
 
 
+def _dollars(value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError("must be a number of dollars, 0 or more")
+    return number
+
+
 def _zone(value: object) -> str:
     name = _text(value)
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ValueError("must be an IANA time zone such as Europe/Berlin or UTC") from None
-    return name
+    return one_name(name)
 
 
 def _url(*schemes: str) -> Callable[[object], str]:
@@ -130,6 +169,33 @@ def _folder(value: object) -> Path:
     return Path(_text(value)).expanduser().absolute()
 
 
+def _files_url(value: object) -> str:
+    url = _text(value)
+    at = urlsplit(url)
+    folder = at.scheme == "file" and not at.netloc and at.path.startswith("/")
+    bucket = at.scheme == "s3" and re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", at.netloc)
+    if not (folder or bucket) or at.query or at.fragment:
+        raise ValueError(
+            "must name a folder by its whole path, such as file:///srv/homing/files, or a bucket: s3://bucket/prefix"
+        )
+    return url
+
+
+def _engine(value: object) -> str:
+    word = str(value).strip().lower()
+    if word not in ("own", "restate"):
+        raise ValueError("must be own or restate")
+    return word
+
+
+def _listen(value: object) -> str:
+    text = _text(value)
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
+        raise ValueError("must be an address and a port such as 127.0.0.1:9080")
+    return text
+
+
 def _session_key(value: object) -> str:
     key = _text(value)
     channel, colon, chat = key.partition(":")
@@ -145,6 +211,17 @@ def _setting(
     return field(
         default=default, repr=not secret, metadata={"read": read, "what": what, "secret": secret, "shown": shown}
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelSettings:
+    """One account of a chat platform. Its name stands before the colon of its addresses."""
+
+    name: str
+    kind: str
+    fields: Mapping[str, ChannelValue] = field(repr=False)
+    secret: str | None = None
+    """For a channel that an admin added: the name of the secret that holds all its fields as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +259,9 @@ class Settings:
         "the model, as Pydantic AI names it, such as `openai-chat:gpt-5`",
         shown="found by its API key, else `offline`",
     )
-    unified_session: bool = _setting(_flag, False, "one history and memory for all chats of a user")
+    unified_session: bool = _setting(
+        _flag, False, "one history for all chats of a user; after you change it, agents do not see the earlier history"
+    )
     scheduler_enabled: bool = _setting(_flag, True, "whether due jobs fire in this process")
     max_concurrent_runs: int = _setting(_whole(1), 8, "scheduled turns at once, per worker")
     slots: int = _setting(_whole(1), 32, "turns of people at once, per worker")
@@ -193,12 +272,51 @@ class Settings:
     max_jobs: int = _setting(_whole(1), 10_000, "jobs per user")
     min_interval_seconds: int = _setting(_whole(1), 1, "the shortest time between two runs of a job")
     delivery_attempts: int = _setting(_whole(1), 5, "attempts before a delivery is dead")
+    budget_usd_per_day: float | None = _setting(
+        _dollars,
+        None,
+        "what a user's automations and hooks may spend on models in a day, in dollars;"
+        " the user's own messages are still answered",
+        shown="no limit",
+    )
+    engine: str = _setting(
+        _engine,
+        "own",
+        "what drives the turns of this worker: `own`, or `restate`, a Restate server (docs/howto/restate.md)",
+    )
+    restate_url: str = _setting(
+        _plain_url, "http://127.0.0.1:8080", "where Restate takes calls; used with `HOMING_ENGINE=restate`"
+    )
+    restate_admin_url: str | None = _setting(
+        _plain_url,
+        None,
+        "Restate's admin API; workers register there",
+        shown="port 9070 of `HOMING_RESTATE_URL`'s host",
+    )
+    restate_listen: str = _setting(
+        _listen,
+        "127.0.0.1:9080",
+        "where a worker listens for Restate; workers on one machine share it. Let only Restate reach it",
+    )
+    restate_workers_url: str | None = _setting(
+        _plain_url,
+        None,
+        "how Restate reaches the workers: their load balancer, or the address they share",
+        shown="`HOMING_RESTATE_LISTEN`",
+    )
     keep_runs_days: int = _setting(_whole(1), 90, "how long run records are kept")
     heartbeat_minutes: int = _setting(
-        _whole(0), 0, "how often an agent looks at events that wait for its heartbeat; 0 is off"
+        _whole(0),
+        0,
+        "how often an agent looks around by itself, at its checklist and at events that wait for it; 0 is off",
     )
     active_hours: tuple[time, time] | None = _setting(
         _hours, None, "when the heartbeat is active, such as `08:00-22:00`", shown="always"
+    )
+    dream: bool = _setting(
+        _flag,
+        False,
+        "whether memories are looked after at 03:30: facts kept from what each user wrote, doubles merged",
     )
     named_hours: NamedHours = _setting(_named_hours, USUAL_HOURS, 'what "tomorrow morning" or "tonight" means')  # noqa: RUF009 - frozen, as all of them are
     sandbox: bool = _setting(
@@ -210,15 +328,61 @@ class Settings:
     share: Path = _setting(  # noqa: RUF009 - as all of them
         _folder,
         MISSING,
-        "the folder of the agents' workspaces; machines that share a database share it too",
+        "the folder of the agents' workspaces and of files; machines that share a database share it too",
         shown="`share` in home",
     )
+    files_url: str | None = _setting(
+        _files_url,
+        None,
+        "where files of conversations are kept: `file:///folder`, which machines that share a database share too, or"
+        " `s3://bucket/prefix`",
+        shown="`files` in the share",
+    )
+    max_files_mb: int = _setting(_whole(1), 10_240, "megabytes of files per user")
     search_url: str | None = _setting(
         _plain_url, None, "the SearXNG server that `search_web` asks; without it there is no `search_web`"
     )
     smtp_url: str | None = _setting(
         _url("smtp", "smtps"), None, "the mail server that deliveries by mail go through", secret=True
     )
+    channels: tuple[ChannelSettings, ...] = field(
+        default=(),
+        metadata={
+            "what": "accounts of chat platforms, also as `[channels.NAME]` in `homing.toml`; for example"
+            " `HOMING_CHANNEL_TELEGRAM_TOKEN` makes a channel `telegram`",
+            "variable": "HOMING_CHANNEL_NAME_FIELD",
+            "shown": "–",
+            "secret": True,
+        },
+    )
+
+    @property
+    def channel_names(self) -> tuple[str, ...]:
+        return tuple(channel.name for channel in self.channels)
+
+    @property
+    def sends_mail(self) -> bool:
+        """Whether messages can go to `email:` addresses."""
+        return self.smtp_url is not None or MAIL in self.channel_names
+
+    @property
+    def mail_names(self) -> frozenset[str]:
+        """The names before the colon of mail addresses: `email`, and those of further accounts."""
+        return frozenset({MAIL, *(channel.name for channel in self.channels if channel.kind == MAIL)})
+
+    @property
+    def restate_admin(self) -> str:
+        """The URL of Restate's admin API."""
+        if self.restate_admin_url is not None:
+            return self.restate_admin_url
+        at = urlsplit(self.restate_url)
+        host = f"[{at.hostname}]" if ":" in (at.hostname or "") else at.hostname
+        return f"{at.scheme}://{host}:9070"
+
+    @property
+    def restate_workers(self) -> str:
+        """How Restate reaches the workers."""
+        return self.restate_workers_url or f"http://{self.restate_listen}"
 
     @property
     def file(self) -> Path:
@@ -238,7 +402,9 @@ def load(env: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if env is None else env
     faults: list[FieldError] = []
     home = _home(env, faults)
-    values = _read(_in_file(home, faults), _key_in_file, faults)
+    file = _in_file(home, faults)
+    channels = _read_channels(file.pop("channels", {}), env, faults)
+    values = _read(file, _key_in_file, faults)
     values |= _read(_in_environment(env), _variable, faults)
     if "timezone" not in values:
         values["timezone"] = _host_zone(env, faults)
@@ -247,7 +413,7 @@ def load(env: Mapping[str, str] | None = None) -> Settings:
         raise Invalid(detail, errors=tuple(faults))
     values.setdefault("database_url", f"sqlite:///{home / 'homing.db'}")
     values.setdefault("share", home / "share")
-    return Settings(home=home, **values)
+    return Settings(home=home, channels=channels, **values)
 
 
 def read_secret(home: Path, name: str, env: Mapping[str, str] | None = None) -> str | None:
@@ -267,6 +433,36 @@ def read_secret(home: Path, name: str, env: Mapping[str, str] | None = None) -> 
                 code="out_of_range",
             )
         return opened.read().rstrip("\n") or None
+
+
+def write_secret(home: Path, name: str, value: str) -> None:
+    """Write a secret into a new file of `secrets` in home for nobody else to read; whole, or not at all."""
+    folder = home / "secrets"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / name
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(file, "wb") as opened:
+            opened.write(value.encode())
+            opened.flush()
+            os.fsync(file)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(held)
+    finally:
+        os.close(held)
+
+
+def remove_old_secrets(home: Path, beginning: str, *, keep: Collection[str], before: float) -> None:
+    """Remove the files of secrets that Homing named so itself and are older than this instant; those in use stay."""
+    for path in (home / "secrets").glob(f"{beginning}_*"):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            # Others are people's own, such as channel_family.
+            if is_new_id(path.name, beginning) and path.name not in keep and path.lstat().st_mtime < before:
+                path.unlink()
 
 
 def _variable(name: str) -> str:
@@ -291,7 +487,7 @@ def _home(env: Mapping[str, str], faults: list[FieldError]) -> Path:
 
 def _in_environment(env: Mapping[str, str]) -> dict[str, object]:
     """Take what is set; an empty variable counts as absent, since that is how scripts leave one out."""
-    ours = [name for name in env if name.startswith(PREFIX) and not name.startswith((*FOR_TESTS, SECRET))]
+    ours = [name for name in env if name.startswith(PREFIX) and not name.startswith((*FOR_TESTS, SECRET, CHANNEL))]
     return {name.removeprefix(PREFIX).lower(): env[name] for name in ours if env[name] and name != "HOMING_HOME"}
 
 
@@ -320,6 +516,89 @@ def _read(given: Mapping[str, object], spelled: Callable[[str], str], faults: li
             shown = "" if _READERS[name]["secret"] else f", not {value!r}"
             faults.append(_fault(name, f"{spelled(name)} {error}{shown}."))
     return values
+
+
+def _read_channels(given: object, env: Mapping[str, str], faults: list[FieldError]) -> tuple[ChannelSettings, ...]:
+    """Read the channels of file and environment, which wins. A package's kind is checked where its channel is made."""
+    tables: dict[str, dict[str, object]] = {}
+    for name, table in cast("dict[str, object]", given if isinstance(given, dict) else {"channels": given}).items():
+        if isinstance(table, dict):
+            tables[name] = dict(cast("dict[str, object]", table))
+        else:
+            faults.append(_fault("channels", f"`channels` in {FILE} must be tables such as [channels.telegram]."))
+    variables = {name.removeprefix(CHANNEL): env[name] for name in env if name.startswith(CHANNEL) and env[name]}
+    for variable, value in variables.items():
+        name, key = _name_and_field(variable, tables)
+        tables.setdefault(name, {})[key] = _secret_or_text(value)
+    return tuple(_channel(name, table, faults) for name, table in tables.items())
+
+
+def _name_and_field(variable: str, tables: Mapping[str, object]) -> tuple[str, str]:
+    """Cut TELEGRAM_BASE_URL into a channel's name and its field."""
+    lower = variable.lower()
+    named = [name for name in tables if lower.startswith(f"{name}_")]
+    if named:
+        name = max(named, key=len)
+        return name, lower.removeprefix(f"{name}_")
+    known = [key for key in _KNOWN_FIELDS if lower.endswith(f"_{key}")]
+    if known:
+        key = max(known, key=len)
+        return lower.removesuffix(f"_{key}"), key
+    name, _, key = lower.partition("_")
+    return name, key
+
+
+def _secret_or_text(value: str) -> object:
+    if not value.lstrip().startswith("{"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _channel(name: str, table: Mapping[str, object], faults: list[FieldError]) -> ChannelSettings:
+    place, kind = f"The channel {name}", str(table.get("kind") or name)
+    if (detail := why_no_channel_name(name, kind)) is not None:
+        faults.append(_fault("channels", detail))
+    values: dict[str, ChannelValue] = {}
+    for key, value in table.items():
+        match value:
+            case str(text) if text.strip() and key != "kind":
+                values[key] = text.strip()
+            case {"secret": str(secret)} if len(cast("dict[str, object]", value)) == 1:
+                values[key] = {"secret": secret}
+            case _ if key != "kind":
+                # The value is not shown: it may be a secret.
+                faults.append(_fault("channels", f'{place}: {key} must be a text, or {{"secret": "NAME"}}.'))
+            case _:
+                pass
+    if (known := CHANNEL_FIELDS.get(kind)) is not None:
+        faults += check_channel_fields(name, values, known)
+    return ChannelSettings(name=name, kind=kind, fields=values)
+
+
+def why_no_channel_name(name: str, kind: str) -> str | None:
+    """Say why a channel cannot have this name; None when it can."""
+    if _CHANNEL_NAME.fullmatch(name) and (name not in _TAKEN or name == kind == MAIL):
+        return None
+    taken = ", ".join(sorted(_TAKEN))
+    return f"The channel {name} needs another name: small letters, digits and _, and none of {taken}."
+
+
+def check_channel_fields(name: str, values: Mapping[str, object], known: Mapping[str, bool]) -> list[FieldError]:
+    """Say which fields of a channel are unknown or missing."""
+    place, all_ = f"The channel {name}", ", ".join(known) or "none"
+    faults = [
+        _fault("channels", f"{place} has no field {key}; its fields are {all_}.", code="unknown_field")
+        for key in values
+        if key not in known
+    ]
+    for key, needed in known.items():
+        if needed and key not in values:
+            spelled = f"{CHANNEL}{name.upper()}_{key.upper()}"
+            faults.append(_fault("channels", f"{place} needs {key}: set {spelled}, or `{key}` in [channels.{name}]."))
+    return faults
 
 
 def _unknown(name: str, spelled: Callable[[str], str]) -> FieldError:

@@ -1,22 +1,19 @@
 """What people are owed arrives, at least once and under one id, or is shown as dead (rules 32 and 33)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
-import sqlalchemy as sa
 from standardwebhooks import Webhook
 from structlog.testing import capture_logs
 
-from homing.channels import Channel, Letter, Receipt
+from homing.channels import Part, Receipt
 from homing.channels.webhook import WebhookChannel
 from homing.engine.courier import Courier
 from homing.model.clock import SystemClock
-from homing.model.errors import NotReady
-from homing.model.messages import Delivery, Message, NewMessage
+from homing.model.errors import Conflict, NotReady
+from homing.model.messages import Delivery, Message
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.model.webhook_urls import new_signing_secret
@@ -26,68 +23,12 @@ from homing.operations.shapes import session_asks
 from homing.operations.shapes.message import message_shape
 from homing.operations.shapes.people_asks import GrantRef
 from homing.store import Store, Tx, deliveries, inbounds, messages, people, picking, sessions
-from homing.store import tables as t
 from homing.store.deliveries import ATTEMPT
 from homing.testing import RecordingChannel, WebhookReceiver
-from support.worlds import World
+from support.offices import Office, assert_waits, owe, running
+from support.worlds import World, stays_idle
 
 WAITS = [1, 5, 30, 300]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Office:
-    """A session, its couriers, and short ways to owe and look."""
-
-    world: World
-    session: Session
-
-    def courier(self, *channels: Channel, store: Store | None = None, **options: float) -> Courier:
-        by_name = {channel.name: channel for channel in channels}
-        return Courier(store or self.world.store, self.world.instance, by_name, **options)  # type: ignore[arg-type]
-
-    def owe(self, text: str, *addresses: str, own: bool = True) -> list[str]:
-        """Write a message that is owed to addresses; return the deliveries' ids."""
-        return self.world.write(lambda tx: owe(tx, self.session, text, addresses, own=own))
-
-    def look(self, delivery_id: str) -> Delivery:
-        delivery = self.world.write(lambda tx: deliveries.get(tx, delivery_id))
-        assert delivery is not None
-        return delivery
-
-    def make_due(self) -> None:
-        """Let the time come for every next attempt, without waiting for it."""
-        if not self.world.postgres:
-            self.world.clock.advance(timedelta(hours=1))
-            return
-
-        def move(tx: Tx) -> None:
-            due = t.delivery.c.state == "pending"
-            tx.run(sa.update(t.delivery).where(due).values(next_attempt_at=tx.now()))
-
-        self.world.write(move)
-
-    def notes(self) -> list[str]:
-        waiting = self.world.write(lambda tx: inbounds.waiting(tx, self.session.id, 20))
-        assert {(inbound.line, inbound.source) for inbound in waiting} <= {("note", "system")}
-        return [inbound.text for inbound in waiting]
-
-    def retry(self, delivery_id: str) -> bool:
-        def again(tx: Tx) -> bool:
-            sessions.lock(tx, [self.session.id])
-            rev = sessions.touch(tx, self.session.id)
-            return deliveries.retry(tx, delivery_id, rev=rev)
-
-        return self.world.write(again)
-
-
-def owe(tx: Tx, session: Session, text: str, addresses: Sequence[str], *, own: bool = True) -> list[str]:
-    sessions.lock(tx, [session.id])
-    if own:
-        known = sessions.addresses(tx, [session.id])[session.id]
-        sessions.set_addresses(tx, session.id, list(dict.fromkeys([*known, *addresses])))
-    message = NewMessage(session_id=session.id, lane_id=session.id, role="assistant", kind="chat", text=text)
-    [seq], _ = deliveries.post(tx, [message], only=addresses)
-    return [delivery.id for delivery in deliveries.of_messages(tx, session.id, [seq])[seq]]
 
 
 def show(message: Message) -> dict[str, object]:
@@ -96,22 +37,7 @@ def show(message: Message) -> dict[str, object]:
 
 @pytest.fixture
 def office(world: World) -> Office:
-    session = world.write(lambda tx: sessions.add(tx, key="web:fruit", user_id=OWNER, agent_id="main"))
-    assert session is not None
-    return Office(world=world, session=session)
-
-
-@asynccontextmanager
-async def running(courier: Courier) -> AsyncIterator[None]:
-    """Let a courier run until the end of the block, which may take ten seconds."""
-    task = asyncio.create_task(courier.run())
-    try:
-        async with asyncio.timeout(10):
-            yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    return Office.of(world)
 
 
 def add_webhook(office: Office, url: str) -> tuple[str, WebhookChannel, str]:
@@ -125,6 +51,12 @@ def add_webhook(office: Office, url: str) -> tuple[str, WebhookChannel, str]:
 
     channel = WebhookChannel(find, show=show, clock=SystemClock(), loopback=True, timeout_seconds=0.3)
     return f"webhook:{webhook.id}", channel, secret
+
+
+async def test_an_outdated_process_carries_nothing(office: Office) -> None:
+    channel = RecordingChannel()
+    office.owe("hello", f"{channel.name}:anna")
+    await stays_idle(office.world.store, office.courier(channel).run(), lambda: channel.sent)
 
 
 async def test_a_receiver_that_fails_twice_and_hangs_once_gets_it_at_the_fourth_attempt(office: Office) -> None:
@@ -153,15 +85,6 @@ async def test_a_receiver_that_fails_twice_and_hangs_once_gets_it_at_the_fourth_
     assert office.notes() == []
 
 
-def assert_waits(office: Office, delivery: Delivery, seconds: float) -> None:
-    assert delivery.next_attempt_at is not None
-    left = (delivery.next_attempt_at - office.world.now()).total_seconds()
-    if office.world.postgres:
-        assert seconds - 1 < left <= seconds
-    else:
-        assert left == seconds
-
-
 async def test_a_receiver_that_never_answers_leaves_a_dead_delivery_that_can_be_tried_again(office: Office) -> None:
     channel = RecordingChannel("pigeon")
     courier = office.courier(channel)
@@ -181,7 +104,7 @@ async def test_a_receiver_that_never_answers_leaves_a_dead_delivery_that_can_be_
     assert office.retry(delivery_id)
     assert await courier.step()
     assert office.look(delivery_id).state == "sent"
-    assert {letter.delivery_id for letter in channel.attempts} == {delivery_id}
+    assert {part.delivery_id for part in channel.attempts} == {delivery_id}
     assert not office.retry(delivery_id)
 
 
@@ -305,6 +228,22 @@ async def test_an_address_that_is_neither_own_nor_granted_is_refused_and_recorde
     assert "nor granted" in (office.look(late).error or "")
 
 
+async def test_what_is_dead_because_its_address_was_taken_back_is_not_tried_again(office: Office) -> None:
+    channel = RecordingChannel("pigeon")
+    channel.refuse()
+    give = {"user_id": OWNER, "agent_id": "main", "address": "pigeon:stranger"}
+    grant = office.world.write(lambda tx: people.add_grant(tx, **give))
+    (dead,) = office.owe("hello", "pigeon:stranger", own=False)
+    await office.courier(channel).step()
+    office.world.ask(remove_grant, GrantRef(grant_id=grant.id))
+    again = session_asks.DeliveryRef(delivery_id=dead)
+    with pytest.raises(Conflict, match="pigeon:stranger no longer belongs to this conversation"):
+        office.world.ask(desk_of_deliveries.retry_delivery, again)
+    assert office.look(dead).state == "dead"
+    office.world.write(lambda tx: people.add_grant(tx, **give))
+    assert office.world.ask(desk_of_deliveries.retry_delivery, again).state == "pending"
+
+
 async def test_a_test_reaches_a_webhook_of_ones_own_before_it_is_an_address_and_answers_do_not(office: Office) -> None:
     with WebhookReceiver() as receiver:
         address, channel, _ = add_webhook(office, receiver.url)
@@ -343,12 +282,12 @@ async def test_each_address_gets_its_messages_in_order_and_none_waits_for_anothe
     office.make_due()
     # "second" has its time as well, and still waits for "first", which fails once more.
     await courier.step()
-    assert [letter.text for letter in pigeon.attempts] == ["first", "first"]
-    assert [letter.text for letter in raven.sent] == ["elsewhere"]
+    assert [part.text for part in pigeon.attempts] == ["first", "first"]
+    assert [part.text for part in raven.sent] == ["elsewhere"]
     office.make_due()
     assert await courier.step()
     assert await courier.step()
-    assert [letter.text for letter in pigeon.sent] == ["first", "second"]
+    assert [part.text for part in pigeon.sent] == ["first", "second"]
 
 
 async def test_a_dead_message_lets_the_next_one_through(office: Office) -> None:
@@ -359,7 +298,7 @@ async def test_a_dead_message_lets_the_next_one_through(office: Office) -> None:
     office.owe("second", "pigeon:roof")
     await courier.step()
     assert await courier.step()
-    assert [letter.text for letter in channel.sent] == ["second"]
+    assert [part.text for part in channel.sent] == ["second"]
 
 
 async def test_killed_between_the_attempt_and_its_end_it_is_tried_again_under_the_same_id(office: Office) -> None:
@@ -381,7 +320,7 @@ async def test_killed_between_the_attempt_and_its_end_it_is_tried_again_under_th
     office.make_due()
     assert await another.step()
     assert (office.look(delivery_id).state, office.look(delivery_id).attempts) == ("sent", 2)
-    assert [letter.delivery_id for letter in channel.attempts] == [delivery_id] * 2
+    assert [part.delivery_id for part in channel.attempts] == [delivery_id] * 2
 
 
 async def test_killed_in_its_last_attempt_it_is_dead_and_not_tried_for_ever(office: Office) -> None:
@@ -403,7 +342,9 @@ async def test_sent_beats_all_and_an_old_attempt_ends_nothing_of_a_newer(office:
     (second,) = office.world.write(lambda tx: deliveries.take_deliveries(tx, 10))
 
     def finish(taken: Delivery, *, sent: bool) -> bool:
-        return office.world.write(lambda tx: deliveries.finish_delivery(tx, taken, rev=9, sent=sent, error="no"))
+        if sent:
+            return office.world.write(lambda tx: deliveries.finish_part(tx, taken, rev=9))
+        return office.world.write(lambda tx: deliveries.fail_attempt(tx, taken, rev=9, error="no"))
 
     assert not finish(first, sent=False)
     assert office.look(delivery_id).state == "pending"
@@ -432,7 +373,7 @@ async def test_eight_couriers_at_once_send_each_message_once_and_each_address_in
         await asyncio.gather(*map(work, couriers))
     for store in stores:
         await store.close()
-    assert len({letter.delivery_id for letter in channel.attempts}) == len(channel.attempts) == 120
+    assert len({part.delivery_id for part in channel.attempts}) == len(channel.attempts) == 120
     for address in addresses:
         assert [x.text for x in channel.sent if x.address == address] == ["0", "1", "2", "3", "4", "5"]
 
@@ -445,7 +386,7 @@ async def test_a_running_courier_is_woken_by_what_is_owed(office: Office) -> Non
         await office.world.store.write(lambda tx: owe(tx, office.session, "two", ["pigeon:roof"]))
         await office.world.store.write(lambda tx: owe(tx, office.session, "three", ["pigeon:roof"]))
         await channel.wait_for_sent(3)
-    assert [letter.text for letter in channel.sent] == ["one", "two", "three"]
+    assert [part.text for part in channel.sent] == ["one", "two", "three"]
 
 
 async def test_a_receiver_that_hangs_holds_up_nobody_else(office: Office) -> None:
@@ -464,10 +405,10 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else(office: Office) -> Non
 class _Sluggish(RecordingChannel):
     """Takes nothing for addresses that begin with `pigeon:slow`, and never says so."""
 
-    async def send(self, letter: Letter) -> Receipt:
-        if letter.place.startswith("slow"):
+    async def send(self, part: Part) -> Receipt:
+        if part.place.startswith("slow"):
             self.hang()
-        return await super().send(letter)
+        return await super().send(part)
 
 
 async def test_hanging_receivers_of_one_user_take_a_quarter_of_the_slots_and_delay_nobody_else(office: Office) -> None:
@@ -486,7 +427,7 @@ async def test_hanging_receivers_of_one_user_take_a_quarter_of_the_slots_and_del
         await ravens.wait_for_sent(1)
         await office.world.store.write(lambda tx: owe(tx, office.session, "free", ["pigeon:roof"]))
         await pigeons.wait_for_sent(1)
-    assert [letter.address for letter in pigeons.sent] == ["pigeon:roof"]
+    assert [part.address for part in pigeons.sent] == ["pigeon:roof"]
     assert len(pigeons.attempts) == 5
 
 
@@ -548,9 +489,9 @@ async def test_no_transaction_is_open_while_a_channel_is_called(office: Office) 
     """On SQLite there is one writer: a channel that writes would wait for ever for a courier that holds it."""
 
     class Writing(RecordingChannel):
-        async def send(self, letter: Letter) -> Receipt:
+        async def send(self, part: Part) -> Receipt:
             await office.world.store.write(lambda tx: owe(tx, office.session, "written meanwhile", ["web:fruit"]))
-            return await super().send(letter)
+            return await super().send(part)
 
     channel = Writing("pigeon")
     (delivery_id,) = office.owe("It is nine.", "pigeon:roof")

@@ -24,7 +24,7 @@ import pytest
 from homing.cli.process import own_server
 from homing.client import Client
 from homing.settings import load
-from homing.testing import PostgresServer
+from homing.testing import DiscordStub, PostgresServer, TelegramStub
 from unit.channels.post_office import post_office
 
 PATIENCE = 60.0
@@ -92,10 +92,16 @@ def up(started: Any, home: Path, **more: str) -> tuple[Process, str]:
     return process, url
 
 
-def homing(home: Path, *args: str, code: int = 0, **more: str) -> str:
+def homing(home: Path, *args: str, code: int = 0, stdin: str = "", **more: str) -> str:
     env = os.environ | {"HOMING_HOME": str(home), "HOMING_TIMEZONE": "Europe/Berlin"} | more
     done = subprocess.run(
-        [sys.executable, "-m", "homing", *args], env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-m", "homing", *args],
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -133,7 +139,7 @@ def test_up_warns_of_admin_tokens_that_an_older_homing_left(home: Path, started:
 def test_up_warns_of_a_model_that_cannot_be_used_and_starts_all_the_same(home: Path, started: Any) -> None:
     server, _ = up(started, home, HOMING_MODEL="nonsense")
     assert "  Warning    There is no model nonsense. A model is named provider:model" in server.said
-    assert "Turns fail until HOMING_MODEL names one that works here." in server.said
+    assert "Turns fail until `homing model set` or HOMING_MODEL names one that works here." in server.said
 
 
 def test_up_says_where_it_is_and_ends_cleanly_when_asked(home: Path, started: Any) -> None:
@@ -187,8 +193,65 @@ def test_a_killed_server_is_not_believed_in_and_what_it_owed_comes_once(home: Pa
 def test_a_second_homing_on_one_database_is_told_so(home: Path, started: Any) -> None:
     _, link = up(started, home)
     said = homing(home, "up", "--no-open", "--port", "0", code=1)
-    assert "already runs" in said
-    assert link.partition("/sign-in")[0] in said
+    assert f"already running at {link.partition('/sign-in')[0]}" in said
+    assert "homing open" in said
+
+
+def test_up_tells_where_the_command_lies(home: Path, started: Any) -> None:
+    process, _ = up(started, home)
+    assert f"Command    {sys.executable} -m homing" in process.said
+
+
+def test_up_names_its_channels_those_of_the_settings_and_those_that_were_added(home: Path, started: Any) -> None:
+    with TelegramStub() as telegram, DiscordStub() as discord:
+        more = {"HOMING_CHANNEL_TELEGRAM_TOKEN": telegram.token, "HOMING_CHANNEL_TELEGRAM_BASE_URL": telegram.url}
+        process, _ = up(started, home)
+        assert "Channels   none yet; `homing channels add telegram` adds one\n" in process.said
+        fields = f"token={discord.token}\nbase_url={discord.url}\n"
+        assert "work works" in homing(home, "channels", "add", "work", "--kind", "discord", stdin=fields)
+        assert process.end() == 0
+        process, _ = up(started, home, **more)
+        assert "Channels   telegram, work\n" in process.said
+        assert telegram.token not in process.said
+        assert discord.token not in process.said
+        assert process.end() == 0
+
+
+def test_watch_shows_what_happens_survives_a_restart_and_ends_well(home: Path, started: Any) -> None:
+    server, _ = up(started, home)
+    watch = started(home, "watch")
+    watch.read_until("Version")
+    homing(home, "cron", "add", "--at", "1s", "--reminder", "-m", "stretch")
+    watch.read_until("stretch: OK")
+    watch.read_until("cli:main stretch")
+    server.end()
+    watch.read_until("The server is away")
+    up(started, home)
+    watch.read_until("The server is back")
+    homing(home, "send", "main", "hello")
+    watch.read_until("cli:main hello")
+    assert watch.end(signal.SIGINT) == 0
+    assert "Traceback" not in watch.said
+
+
+def test_watch_ends_when_its_reader_has_seen_enough(home: Path, started: Any) -> None:
+    up(started, home)
+    env = os.environ | {"HOMING_HOME": str(home)}
+    watch = subprocess.Popen(
+        [sys.executable, "-m", "homing", "watch", "--json"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert watch.stdout is not None
+    assert watch.stderr is not None
+    homing(home, "cron", "add", "every 1s", "tick", "--reminder")
+    assert json.loads(watch.stdout.readline())["event"] in ("job", "run", "message", "inbox", "delivery")
+    watch.stdout.close()
+    assert watch.wait(PATIENCE) == 0
+    assert watch.stderr.read() == b""
+    watch.stderr.close()
+
+
+def test_without_a_server_there_is_nothing_to_watch(home: Path) -> None:
+    assert "homing up" in homing(home, "watch", code=1)
 
 
 def test_a_taken_port_is_told_plainly(home: Path) -> None:
@@ -260,7 +323,7 @@ def test_doors_and_engine_can_be_processes_of_their_own(
     home: Path, started: Any, postgres_server: PostgresServer
 ) -> None:
     url = postgres_server.fresh("homing_template")
-    server = started(home, "serve", "--port", "0", HOMING_DATABASE_URL=url)
+    server = started(home, "serve", "--no-open", "--port", "0", HOMING_DATABASE_URL=url)
     server.read_until("Next wake")
     worker = started(home, "work", HOMING_DATABASE_URL=url)
     worker.read_until("Working on")
@@ -351,13 +414,13 @@ def test_on_a_terminal_up_prints_the_link_to_sign_in(terminal: Opening) -> None:
 
 def test_a_chat_shows_what_the_schedule_brings_while_one_types(home: Path, terminal: Opening) -> None:
     chat = terminal("chat")
-    chat.read_until("› ")
+    chat.read_until("›")
     chat.type("half a sen")
     chat.read_until("half a sen")
     homing(home, "cron", "add", "--at", "1s", "--reminder", "-m", "stretch")
     chat.read_until("Reminder")
     chat.read_until("stretch")
-    chat.read_until("› half a sen")
+    chat.read_until("half a sen")
     chat.type("\x15\x04")
     assert chat.end() == 0
 
@@ -365,7 +428,7 @@ def test_a_chat_shows_what_the_schedule_brings_while_one_types(home: Path, termi
 def test_a_chat_beside_a_server_is_the_same_conversation(home: Path, started: Any, terminal: Opening) -> None:
     up(started, home)
     chat = terminal("chat", "cli:main")
-    chat.read_until("› ")
+    chat.read_until("›")
     homing(home, "send", "main", "help", "--wait")
     chat.read_until("Offline mode")
     chat.type("/jobs\r")

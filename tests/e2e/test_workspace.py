@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -17,7 +17,7 @@ import pytest
 from homing.agent.tool_calls import UNKNOWN_OUTCOME
 from homing.testing import StubModelServer, tool_call
 from support.sandbox_driver import alive
-from support.sandboxes import need_bubblewrap
+from support.sandboxes import need_bubblewrap, ordinary_user
 
 PATIENCE = 60.0
 TOKEN = "hom_workspace_owner_token"
@@ -26,12 +26,17 @@ pytestmark = pytest.mark.slow
 
 
 @contextmanager
-def up(home: Path, stub: StubModelServer, **more: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def up(
+    home: Path, stub: StubModelServer, *, python: Sequence[str] = (sys.executable,), **more: str
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """Start everything in a process of its own; give it with its address."""
     env = os.environ | stub.environment() | {"HOMING_HOME": str(home), "HOMING_MODEL": "openai-chat:stub"} | more
     env |= {"HOMING_TOKEN": TOKEN, "HOMING_CLAIM_SECONDS": "1", "PYTHONUNBUFFERED": "1", "KEY_OF_OURS": TOKEN}
-    command = [sys.executable, "-m", "homing", "up", "--no-open", "--port", "0"]
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    command = [*python, "-m", "homing", "up", "--no-open", "--port", "0"]
+    # In a folder that every user may be in.
+    with subprocess.Popen(
+        command, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             assert process.stdout
             said = ""
@@ -73,7 +78,8 @@ def test_a_command_dies_with_its_homing_and_is_not_run_again(tmp_path: Path) -> 
         stub.when("look", tool_call("read_file", {"path": "log"}), "Begun once.")
         with up(tmp_path, stub) as (process, url):
             say(url, "go")
-            until(lambda: len(alive(mark)) >= 3, "the command runs")
+            # The sandbox has the mark in its arguments before the command has begun.
+            until(lambda: sum("'sleep" in one for one in alive(mark)) == 2, "both sleeps of the command run")
             process.send_signal(signal.SIGKILL)
             process.wait()
             until(lambda: not alive(mark), "all of the command is dead")
@@ -99,3 +105,22 @@ def test_a_command_sees_nothing_of_the_process_that_runs_it(tmp_path: Path) -> N
     assert TOKEN not in told
     assert "SQLite format" not in told
     assert told.count("No such file or directory") >= 2
+
+
+def test_an_ordinary_user_has_the_whole_of_it(tmp_path: Path) -> None:
+    look = "id -u; echo $HOME; python3 -c 'print(6 * 7)' > sum; cat sum; cat /proc/1/environ | tr '\\0' '\\n'"
+    with StubModelServer() as stub, ordinary_user() as (home, python, env):
+        stub.when("go", tool_call("run_command", {"command": look}), tool_call("read_file", {"path": "sum"}), "Done.")
+        with up(home, stub, python=python, **env) as (process, url):
+            uids = next(line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if "Uid" in line)
+            assert "0" not in uids.split()
+            assert '"Done."' in say(url, "go", wait=True)
+            with urlopen(f"{url}/", timeout=PATIENCE) as page:
+                assert "<title>" in page.read().decode()
+        assert (home / "homing.db").stat().st_uid == home.stat().st_uid != 0
+        ran, read = stub.requests[1].text, stub.requests[2].text
+
+    assert "Exit code 0" in ran
+    assert "/workspace\\n42\\n" in ran
+    assert TOKEN not in ran
+    assert "\\n42\\n" in read

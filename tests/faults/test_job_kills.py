@@ -151,3 +151,51 @@ def test_a_worker_killed_around_an_isolated_runs_close_reports_once(
     assert [m.text for m in ledger.messages(f"cron:{run.id}")][1:] == [DONE]
     assert ledger.count(t.inbound, t.inbound.c.source == "report") == 1
     assert len(stub.requests) == 2
+
+
+GATE_PLACES = {
+    "before the tick's commit": Trip(statement="insert into gate", place="commit"),
+    "after the tick's commit": Trip(statement="insert into gate", place="committed"),
+    "before the claim's commit": Trip(statement="update gate set worker_id", place="commit"),
+    "after the claim's commit": Trip(statement="update gate set worker_id", place="committed"),
+    "before the end's commit": Trip(statement="insert into inbound", place="commit"),
+    "after the end's commit": Trip(statement="insert into inbound", place="committed"),
+}
+_NEWS = """print('{"wakeAgent": true, "data": "pears", "state": 7}')"""
+
+
+def end_gate_claims(ledger: Ledger) -> None:
+    """Let the dead worker's claim of a gate be over."""
+    ended = sa.update(t.gate).where(t.gate.c.claimed_until.is_not(None))
+    ledger.write(lambda tx: tx.run(ended.values(claimed_until=tx.now())))
+
+
+@pytest.mark.parametrize("place", GATE_PLACES)
+def test_a_worker_killed_at_a_gate_leaves_one_run_one_opening_and_one_closing(
+    crew: Crew, ledger: Ledger, stub: StubModelServer, place: str
+) -> None:
+    stub.otherwise(DONE)
+    job_id = add_due(ledger, script=_NEWS, script_language="python")
+    crew.start(trip=GATE_PLACES[place], claim_seconds=CLAIM_SECONDS, wait=False).wait_ended()
+    end_gate_claims(ledger)
+    crew.start(claim_seconds=CLAIM_SECONDS)
+    check_done_once(ledger, job_id)
+    assert len(stub.requests) == 1
+    [(state,)] = ledger.write(lambda tx: tx.rows(sa.select(t.job.c.script_state).where(t.job.c.id == job_id)))
+    assert state == 7
+
+
+@pytest.mark.parametrize("place", ["commit", "committed"])
+def test_a_worker_killed_around_a_no_leaves_one_row(
+    crew: Crew, ledger: Ledger, stub: StubModelServer, place: str
+) -> None:
+    script = """print('{"wakeAgent": false, "state": 1}')"""
+    job_id = add_due(ledger, script=script, script_language="python")
+    trip = Trip(statement="update gate set .*ended", place=place)  # type: ignore[arg-type]
+    crew.start(trip=trip, claim_seconds=CLAIM_SECONDS, wait=False).wait_ended()
+    end_gate_claims(ledger)
+    crew.start(claim_seconds=CLAIM_SECONDS)
+    ledger.until(lambda: (run := only_run(ledger, job_id)) is not None and run.state == "skipped", "it was left out")
+    assert ledger.count(t.gate) == 1
+    assert ledger.count(t.inbound) == 0
+    assert stub.requests == []

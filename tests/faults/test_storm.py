@@ -18,7 +18,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from structlog.testing import capture_logs
 
 from homing.agent.journal import ToolCall
-from homing.channels import Letter, Receipt
+from homing.channels import Capabilities, Channel, Part, Receipt
 from homing.engine.courier import Courier
 from homing.engine.lane import Lanes, work_lane
 from homing.engine.opening import Opened
@@ -100,20 +100,24 @@ def owner_of(key: str) -> str:
     return f"user_{int(key.rpartition('_')[2]) % USERS}"
 
 
-class Weather:
-    """A channel that takes letters, or not, as it likes."""
+class Weather(Channel):
+    """A channel that takes parts, or not, as it likes."""
 
     name = "storm"
+    capabilities = Capabilities(max_length=None, resend="deduplicated")
 
     def __init__(self) -> None:
         self.sent: list[str] = []
         self._dice = random.Random(7)
 
-    async def send(self, letter: Letter) -> Receipt:
+    async def check(self) -> str:
+        return "the weather"
+
+    async def send(self, part: Part) -> Receipt:
         await asyncio.sleep(self._dice.random() * 0.002)
         if self._dice.random() < 0.1:
             raise ChannelFailed("Too windy.", permanent=self._dice.random() < 0.5)
-        self.sent.append(letter.delivery_id)
+        self.sent.append(part.delivery_id)
         return Receipt(detail={})
 
 
@@ -344,7 +348,7 @@ async def test_a_storm_leaves_everything_in_order(database: str, *, shared: bool
         assert not found, found
         check_followers(storm)
         check_order(stores[0])
-        print(f"\n{dict(storm.done)} {len(storm.followers)} sessions, {len(weather.sent)} letters, {trouble}")
+        print(f"\n{dict(storm.done)} {len(storm.followers)} sessions, {len(weather.sent)} parts, {trouble}")
         for store in stores:
             await store.close()
 

@@ -1,5 +1,5 @@
 """Servers and clients that nobody here wrote, against ours."""
 
-from support.crews import stub
+from support.crews import crew, ledger, nursery, stub
 
-__all__ = ["stub"]
+__all__ = ["crew", "ledger", "nursery", "stub"]

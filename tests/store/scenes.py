@@ -105,7 +105,7 @@ def _message(session: Session, text: str, values: dict[str, Any]) -> NewMessage:
     return NewMessage(**plain | values)
 
 
-def claim(worker_id: str = "worker_a", seconds: float = 30.0, clock: Clock | None = None) -> Claim:
+def claim(worker_id: str = "worker_a", seconds: float | None = 30.0, clock: Clock | None = None) -> Claim:
     """A worker's claim; with 0 seconds it has run out as soon as it is written."""
     return Claim(worker_id=worker_id, clock=clock or SystemClock(), seconds=seconds)
 

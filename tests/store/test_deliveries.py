@@ -20,7 +20,9 @@ def owe(tx: Tx, session: Session, *addresses: str, text: str = "hello") -> int:
 
 
 def finish(store: Store, delivery: Delivery, **values: Any) -> bool:
-    return do(store, deliveries.finish_delivery, delivery, **{"rev": 50, "sent": False} | values)
+    if values.pop("sent", False):
+        return do(store, deliveries.finish_part, delivery, rev=50, **values)
+    return do(store, deliveries.fail_attempt, delivery, **{"rev": 50, "error": "no"} | values)
 
 
 def take_one(store: Store) -> Delivery:

@@ -56,6 +56,17 @@ def test_a_due_job_is_seen_with_all_that_the_tick_needs(store: Store) -> None:
     store.write_now(work)
 
 
+def test_a_schedule_stored_under_another_name_of_utc_is_in_utc(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        job = add_job(tx, add_session(tx))
+        tx.run(sa.update(t.job).where(t.job.c.id == job.id).values(tz="Etc/UTC"))
+        found = jobs.get(tx, job.id)
+        assert found is not None
+        assert found.timing.schedule.tz == "UTC"
+
+    store.write_now(work)
+
+
 def test_a_job_moves_on_and_counts_its_runs(store: Store) -> None:
     def work(tx: Tx) -> None:
         job = add_job(tx, add_session(tx), schedule_errors=2)

@@ -5,14 +5,16 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import exc
 
+from homing.engine import runner
 from homing.engine.opening import Opened, open_lanes
 from homing.engine.scheduler import tick
 from homing.model.errors import Lost
 from homing.model.sessions import Session
 from homing.model.turns import OVERTAKEN_FOR, Policy
 from homing.operations.context import Instance
-from homing.store import Store, Tx, inbounds, lanes, picking, sessions, steps, turns
+from homing.store import LookAgain, Store, Tx, inbounds, lanes, maintenance, picking, sessions, steps, turns
 from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.store.picking import Glance
@@ -79,7 +81,7 @@ def test_notes_alone_wake_nobody_and_are_taken_along(store: Store, instance: Ins
     def work(tx: Tx) -> None:
         session = add_session(tx)
         put(tx, session, "a note", line="note", source="system")
-        assert picking.glance(tx) == Glance(people=False, machines=False, next_claim_end=None)
+        assert picking.glance(tx) == Glance(people=False, machines=False, next_claim_end=None, vouched=False)
         assert heads(tx, session) == []
         assert picking.pick_people(tx, 5) == []
         person_says(tx, session, "hello")
@@ -167,7 +169,7 @@ def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, instance: I
     assert do(store, turns.take_over, turn.lane_id, "heir", later) is None
     assert do(store, turns.hand_back, turn.id, 1)
     assert do(store, picking.stale_lanes, 5) == [(turn.lane_id, "people")]
-    assert do(store, lanes.stale_among, [turn.lane_id, 4711]) == [turn.lane_id]
+    assert do(store, lanes.stale_among, [turn.lane_id, 4711]) == [(turn.lane_id, False)]
     heir = do(store, turns.take_over, turn.lane_id, "heir", later)
     assert heir is not None
     assert (heir.worker_id, heir.fence, heir.attempts, heir.claimed_until) == ("heir", 2, 1, later)
@@ -179,12 +181,39 @@ def test_only_a_turn_whose_claim_ran_out_is_taken_over(store: Store, instance: I
     assert do(store, picking.stale_lanes, 5) == []
 
 
+def test_a_claim_without_expiry_is_an_outside_engines_until_its_workers_are_silent(
+    store: Store, instance: Instance
+) -> None:
+    turn = begun(store, instance).turn
+    do(store, lambda tx: tx.run(sa.update(t.turn).values(claimed_until=None)))
+
+    def beat(tx: Tx, can: frozenset[str]) -> None:
+        maintenance.beat(tx, "worker_r", name="r", schedules=False, next_wake_at=None, can=can)
+
+    def taken() -> list[int]:
+        return do(store, runner.pick, 1, 1, ()).people
+
+    do(store, beat, frozenset({maintenance.RESTATE}))
+    assert do(store, picking.glance).vouched
+    assert taken() == []
+    assert do(store, open_lanes, [(turn.lane_id, claim("own"))], instance) == ["held"]
+    # The engine's own workers take it up at once: it lets one of them work at a time.
+    heir = do(store, open_lane, turn.lane_id, instance, claim("theirs", seconds=None))
+    assert (heir.turn.fence, heir.turn.claimed_until, heir.turn.worker_id) == (2, None, "theirs")
+    # A minute without a beat, while a worker of our own beats: anybody may take it up.
+    do(store, beat, frozenset())
+    assert taken() == [turn.lane_id]
+    heir = do(store, open_lane, turn.lane_id, instance, claim("own"))
+    assert (heir.turn.fence, heir.turn.worker_id) == (3, "own")
+    assert not do(store, picking.glance).vouched
+
+
 def test_attempts_are_counted_since_the_last_new_step(store: Store, instance: Instance) -> None:
     turn = begun(store, instance, seconds=0).turn
     for attempt in (2, 3):
         heir = do(store, open_lane, turn.lane_id, instance, claim("heir", seconds=0))
         assert heir.turn.attempts == attempt
-    do(store, steps.made_progress, turn.id)
+    do(store, lambda tx: steps.made_progress(tx, turns.hold(tx, turn.id, heir.turn.fence)))
     assert do(store, open_lane, turn.lane_id, instance, claim("heir")).turn.attempts == 2
 
 
@@ -247,11 +276,13 @@ def test_what_is_withdrawn_waits_no_more_and_what_was_taken_stays(store: Store, 
     store.write_now(work)
 
 
-def test_what_a_channel_brings_twice_is_found_again(store: Store) -> None:
+def test_what_comes_in_twice_is_found_again_and_refused_in_every_session(store: Store) -> None:
     def work(tx: Tx) -> None:
         one, other = add_session(tx, "web:one"), add_session(tx, "web:other")
         first = put(tx, one, "hello", external_id="m1")
-        put(tx, other, "hello", external_id="m1")
+        with pytest.raises(exc.IntegrityError), tx.attempt():
+            put(tx, other, "hello", external_id="m1")
+        assert inbounds.known_external(tx, ["m1", "m2"]) == {"m1"}
         found = inbounds.find_external(tx, one.id, "m1")
         assert found is not None
         assert found.id == first
@@ -285,6 +316,17 @@ def test_an_old_shared_lane_is_worked_off_after_sharing_was_switched_off(store: 
 
     opened = store.write_now(work)
     assert opened.session_key == "web:chat"
+
+
+def test_a_session_that_became_a_shared_place_meanwhile_is_looked_at_again(store: Store) -> None:
+    def work(tx: Tx) -> None:
+        seen = add_session(tx)
+        sessions.mark_several(tx, seen.id)
+        with pytest.raises(LookAgain):
+            lanes.enter(tx, seen, unified=True)
+        assert lanes.enter(tx, sessions.get(tx, seen.id), unified=True) == seen.id
+
+    store.write_now(work)
 
 
 def test_a_policy_is_read_back_and_one_of_another_version_has_defaults(store: Store, instance: Instance) -> None:

@@ -22,6 +22,7 @@ from homing.model.agents import Agent
 from homing.model.errors import Conflict, NotReady, SlowDown
 from homing.model.sessions import Session
 from homing.operations.context import Instance
+from homing.operations.heartbeats import give_checklist, lacking_checklists
 from homing.operations.hooks import call_hook
 from homing.operations.jobs import add_job as add_job_at_desk
 from homing.operations.messages import send_message
@@ -156,7 +157,8 @@ def test_people_overtake_runs_at_the_head_of_a_lane(database: str, instance: Ins
         def furnish(tx: Tx) -> int:
             session = add_session(tx)
             for n in range(6):
-                add_job(tx, session, f"run_{n}")
+                # One after another: which of two at one instant comes first is nobody's promise.
+                add_job(tx, session, f"run_{n}", next_run_at=tx.now() - timedelta(seconds=6 - n))
             tick(tx, instance)
             for n in range(6):
                 person_says(tx, session, f"hello {n}")
@@ -245,7 +247,7 @@ def test_each_delivery_is_taken_once_and_each_address_in_order(database: str) ->
                     assert delivery.attempts == 1
                     with guard:
                         sent.append((delivery.address, delivery.seq))
-                    assert do(store, deliveries.finish_delivery, delivery, rev=2, sent=True)
+                    assert do(store, deliveries.finish_part, delivery, rev=2)
 
         race(stores, work)
         assert trouble.deadlocks == 0
@@ -273,7 +275,7 @@ def test_of_many_takers_none_takes_more_than_a_users_share_and_all_is_taken_once
                 rounds.append(Counter(deliveries.party_of(one.user_id, one.address) for one in taken))
                 for delivery in taken:
                     assert delivery.attempts == 1
-                    assert do(store, deliveries.finish_delivery, delivery, rev=2, sent=True)
+                    assert do(store, deliveries.finish_part, delivery, rev=2)
             return rounds
 
         rounds = [one for rounds in race(stores, work) for one in rounds]
@@ -664,6 +666,35 @@ def test_two_schedulers_give_a_session_one_heartbeat(database: str) -> None:
         assert trouble.deadlocks == trouble.refused == 0
         assert count(stores[0], "job where kind = 'system'") == 4
         assert count(stores[0], "inbound where line = 'note'") == 32
+
+
+def test_workers_give_each_user_one_checklist_while_one_changes_it(database: str) -> None:
+    instance = make_instance(load({"TZ": "UTC", "HOMING_HOME": "/nonexistent", "HOMING_HEARTBEAT_MINUTES": "30"}))
+    with many_stores(database) as stores, watched(stores) as trouble:
+
+        def furnish(tx: Tx) -> None:
+            for n in range(4):
+                people.add_user(tx, f"user{n}", role="user")
+                for chat in range(2):
+                    sessions.add(tx, key=f"web:{n}{chat}", user_id=f"user{n}", agent_id="main")
+            tx.run(sa.update(t.agent).where(t.agent.c.id == "main").values(heartbeat={"checklist": "- look"}))
+
+        stores[0].write_now(furnish)
+
+        def work(store: Store, number: int) -> int:
+            given = 0
+            for n in range(6):
+                if number == 0:
+                    minutes = {"checklist": "- look", "minutes": 10 + n}
+                    do(store, lambda tx, beat=minutes: tx.run(sa.update(t.agent).values(heartbeat=beat)))
+                for user_id, agent_id in do(store, lacking_checklists, instance.settings):
+                    given += do(store, give_checklist, user_id, agent_id, instance.settings)
+            return given
+
+        assert sum(race(stores, work)) >= 4
+        assert trouble.deadlocks == trouble.refused == 0
+        assert count(stores[0], "job where kind = 'system'") == 4
+        assert do(stores[0], lacking_checklists, instance.settings) == []
 
 
 def test_a_deletion_that_cancels_many_turns_meets_renewals_in_one_order(database: str, instance: Instance) -> None:

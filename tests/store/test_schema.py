@@ -24,7 +24,7 @@ on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 # Spelled by each database in its own way, so they are made by the migration alone: SQLite's full-text table with the
 # tables it keeps beside it, and PostgreSQL's index over an expression.
-SEARCH = ("memory_fts", "ix_memory_grams")
+SEARCH = ("memory_fts", "ix_memory_grams", "search_fts", "ix_search_entry_grams")
 
 
 def is_compared(_: object, name: str | None, kind: str, reflected: bool, __: object) -> bool:

@@ -39,6 +39,14 @@ def test_finishing_what_was_never_begun_says_so(store: Store, turn_id: str) -> N
     assert do(store, steps.find, turn_id, kind="tool", key="none") is None
 
 
+def test_steps_that_are_shown_bring_no_more_of_a_tools_words_than_asked_for(store: Store, turn_id: str) -> None:
+    long = "x" * 10_000
+    do(store, steps.add_step, turn_id, 1, kind="model", name="m", key="1", result=long)
+    do(store, steps.add_step, turn_id, 2, kind="tool", name="look", key="c", args=long, result=long)
+    model, tool = do(store, steps.shown, turn_id, most=7)
+    assert (model.result, tool.args, tool.result) == (long, "x" * 7, "x" * 7)
+
+
 def test_steps_come_back_in_order_with_all_they_hold(store: Store, turn_id: str) -> None:
     card = {"kind": "job", "job_id": "job_1", "change": "added", "revision": 1}
     do(store, steps.add_step, turn_id, 3, kind="tool", name="schedule_task", key="c", result="added", cards=[card])

@@ -30,7 +30,10 @@ def carry(tx: Tx, session: Session, *, sent: bool) -> None:
     for delivery in deliveries.take_deliveries(tx, 3):
         sessions.lock(tx, [session.id])
         rev = sessions.touch(tx, session.id)
-        deliveries.finish_delivery(tx, delivery, rev=rev, sent=sent, error=None if sent else "no")
+        if sent:
+            deliveries.finish_part(tx, delivery, rev=rev)
+        else:
+            deliveries.fail_attempt(tx, delivery, rev=rev, error="no")
 
 
 def toggle(tx: Tx, job_id: str) -> None:

@@ -62,6 +62,14 @@ def test_a_kept_home_upgrades_without_losing_a_row_or_a_value(empty: str, versio
     for name, rows in before.items():
         columns = rows[0].keys() if rows else ()
         assert sorted(({c: row[c] for c in columns} for row in after[name]), key=str) == sorted(rows, key=str), name
+    calls = [step for step in after["step"] if step["kind"] in ("model", "summary") and step["state"] == "done"]
+    for column in ("input_tokens", "output_tokens"):
+        assert sum(row[column] for row in after["usage_sum"]) == sum(step[column] for step in calls)
+    assert sum(row["turns"] for row in after["usage_sum"]) == len({step["turn_id"] for step in calls}) > 0
+    assert sum(row["unpriced_calls"] for row in after["usage_sum"]) == len(calls)
+    # Nothing that was there before counts as unread.
+    assert all(row["read_seq"] == row["seq"] for row in after["session"])
+    assert not any(row["unasked"] for row in after["message"])
     # What it cost then cannot be known any more.
     assert {row["cost_nano_usd"] for name in ("step", "turn", "run") for row in after[name]} == {None}
     store.engine.dispose()

@@ -21,6 +21,7 @@ from homing.operations.context import Instance
 from homing.operations.job_changes import update_job
 from homing.operations.removal import remove_job
 from homing.operations.shapes.job_asks import JobRef, UpdateJob
+from homing.settings import load
 from homing.store import Store, Tx, steps, turns
 from homing.store import tables as t
 from homing.store.steps import Done
@@ -45,7 +46,10 @@ CALL = ToolCall(key="call_1", name="tool", args={})
 
 
 def keeper(store: Store, opened: Opened) -> StepJournal:
-    return StepJournal(store, opened, claim(opened.turn.worker_id or "nobody"), do(store, steps.kept, opened.turn.id))
+    settings = load({"HOMING_TIMEZONE": "UTC"})
+    return StepJournal(
+        store, opened, claim(opened.turn.worker_id or "nobody"), do(store, steps.kept, opened.turn.id), settings
+    )
 
 
 def begin(store: Store, instance: Instance, key: str = "web:a") -> tuple[Session, Opened]:

@@ -5,13 +5,17 @@ from typing import Any, TypeVar
 
 import pytest
 
+from homing.model.approvals import Approval, Question
 from homing.model.errors import Invalid
 from homing.model.people import OWNER, ActingTurn, Caller, Source
+from homing.operations.approvals import Request, ask
 from homing.operations.jobs import add_job
+from homing.operations.questions import ask_people
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import AddJob
-from homing.store import Tx, sessions
+from homing.store import Tx, approvals, sessions, turns
+from homing.tools.toolbox import caller_of
 from support.worlds import OWNER_CALLER, World
 
 E = TypeVar("E", bound=Exception)
@@ -68,3 +72,22 @@ def refused(act: Callable[[], object], kind: type[E]) -> E:
 
 def field_codes(error: Invalid) -> dict[str, str]:
     return {one.field: one.code for one in error.errors}
+
+
+def ask_people_for(world: World, key: str, turn_id: str) -> tuple[Approval, Question]:
+    """Let an open turn ask for an approval and ask a question, as its tools do."""
+
+    def work(tx: Tx) -> tuple[Approval, Question]:
+        session = sessions.find(tx, key, user_id=OWNER)
+        turn = turns.get_turn(tx, turn_id)
+        assert session is not None
+        assert turn is not None
+        acting = caller_of(turn, key, None, call_key=f"{turn_id}:1")
+        ctx = world.ctx(tx, acting)
+        request = Request(tool="remember", args={"text": "pears"}, title="Main asks to use remember")
+        ask(ctx, session, request, call_key=f"{turn_id}:2")
+        question = ask_people(ctx, session, title="Which fruit?", options=["Apple", "Pear"])
+        [approval] = approvals.open_in(tx, session.id)
+        return approval, question
+
+    return world.write(work)

@@ -25,6 +25,8 @@ def tool(name: str, description: str = "", **hints: Any) -> dict[str, Any]:
 def tools() -> list[dict[str, Any]]:
     if MODE == "many":
         return [tool(f"tool{n}") for n in range(200)]
+    if MODE == "bare":
+        return []
     listed = [
         tool(
             "echo",

@@ -40,7 +40,13 @@ class Crew:
         return self._ledger.store.postgres
 
     def start(
-        self, *, trip: Trip | None = None, renamed: Mapping[str, str] | None = None, wait: bool = True, **settings: Any
+        self,
+        *,
+        trip: Trip | None = None,
+        renamed: Mapping[str, str] | None = None,
+        answers: int | None = None,
+        wait: bool = True,
+        **settings: Any,
     ) -> Worker:
         """Start a worker; settings by their names in lower case."""
         given = {
@@ -54,6 +60,7 @@ class Crew:
             log=self.folder / f"worker-{len(self.workers) + 1}.log",
             trip=trip,
             renamed=renamed or {},
+            answers=answers,
         )
         worker = self._nursery.start(order, wait=wait)
         self.workers.append(worker)
@@ -73,7 +80,9 @@ class Crew:
     def ring(self) -> None:
         """Let everybody look now."""
         if self.postgres:
-            self._ledger.write(lambda tx: tx.rows(sa.text("select pg_notify('homing', 'lanes cancels jobs')")))
+            self._ledger.write(
+                lambda tx: tx.rows(sa.text("select pg_notify('homing', 'lanes cancels jobs approvals')"))
+            )
         for worker in self.workers:
             worker.ring()
 

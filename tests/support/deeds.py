@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from homing.agent.journal import Tool, ToolCall
+from homing.tools.tool import CallContext, OutsideTool
 
 _PARAMETERS: Mapping[str, object] = {
     "type": "object",
@@ -53,6 +54,29 @@ def make_tools(folder: Path, renamed: Mapping[str, str] | None = None) -> list[T
         tool("hasty", never, repeatable=False, seconds=0.3),
         tool("deaf", deaf, repeatable=False, seconds=60),
     ]
+
+
+def make_asking_tools(folder: Path) -> list[OutsideTool]:
+    """Make tools of which each call needs an approval: `asked_deed` must not be done twice, `asked_look` may."""
+
+    def tool(name: str, *, repeatable: bool) -> OutsideTool:
+        async def work(context: CallContext, arguments: Mapping[str, object]) -> str:
+            _note(folder, ToolCall(key="", name=name, args=arguments))
+            await _pass(folder, str(arguments.get("gate") or ""))
+            return f"{arguments.get('what')} done"
+
+        return OutsideTool(
+            name=name,
+            description=f"A test's {name}.",
+            parameters=_PARAMETERS,
+            run=work,
+            repeatable=repeatable,
+            seconds=60,
+            asks=True,
+            sha256="1",
+        )
+
+    return [tool("asked_deed", repeatable=False), tool("asked_look", repeatable=True)]
 
 
 def lines(folder: Path) -> list[str]:

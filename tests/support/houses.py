@@ -10,21 +10,28 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from homing.model.people import Caller
+import sqlalchemy as sa
+
+from homing.model.agents import Agent
+from homing.model.people import AGENT_GRANT, Caller
+from homing.operations.approvals import answer_approval, list_approvals
 from homing.operations.context import Context
 from homing.operations.job_changes import disable_job
 from homing.operations.jobs import add_job
 from homing.operations.messages import send_message
 from homing.operations.sessions import add_session, update_session
+from homing.operations.shapes.approval import AnswerApproval, ListApprovals
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob, DisableJob
 from homing.operations.shapes.people_asks import AddWebhook
 from homing.operations.shapes.session_asks import AddSession, SendMessage, UpdateSession
 from homing.operations.webhooks import add_webhook
 from homing.settings import load
-from homing.store import Tx, people
+from homing.store import Tx, agents, people
+from homing.store import tables as t
 from homing.testing import WebhookReceiver
 from homing.wiring import Homing, running
+from torture.model import ASKED
 from torture.sick import Panel, wire_sick
 
 T = TypeVar("T")
@@ -48,15 +55,22 @@ class Author:
         self._folder = folder
 
     def ask(self, user: str, operation: Callable[[Context, Any], T], ask: Any) -> T:
-        caller = Caller(user_id=user, role="user", door="api")
+        caller = Caller(user_id=user, role="user", door="api", approve=True)
         return self._homing.store.write_now(
             lambda tx: operation(Context(tx=tx, caller=caller, instance=self._homing.instance), ask)
         )
 
-    def say(self, user: str, text: str, *, mode: str = "queue") -> None:
-        ask = read(SendMessage, {"session_key": f"web:{user}-1", "text": text, "mode": mode})
+    def say(self, user: str, text: str, *, mode: str = "queue", session: str = "1") -> None:
+        ask = read(SendMessage, {"session_key": f"web:{user}-{session}", "text": text, "mode": mode})
         sent = self.ask(user, send_message, ask)
         self.note(what="message", user=user, session=sent.session_key, text=text, inbound_id=sent.inbound_id)
+
+    def answer(self, user: str, decision: str) -> None:
+        """Answer the oldest request that waits."""
+        asked = self.ask(user, list_approvals, ListApprovals(state="pending")).items[-1]
+        given = {"approval_id": asked.id, "digest": asked.digest, "decision": decision}
+        self.ask(user, answer_approval, read(AnswerApproval, given))
+        self.note(what="answered", user=user, approval_id=asked.id, decision=decision)
 
     def plan(self, user: str, message: str, *, kind: str = "agent_turn", session: str = "main") -> str:
         given = {
@@ -103,20 +117,61 @@ async def _talk(author: Author, homing: Homing, receiver: WebhookReceiver) -> No
         author.plan("ana", "#ana.20 @look"): "ana",
         author.plan("ana", "#ana.21", session="isolated"): "ana",
         author.plan("ben", "#ben.20", kind="reminder"): "ben",
+        _gated(homing, author.plan("ben", "#ben.21")): "ben",
     }
     homing.store.bell.ring({"jobs", "lanes"})
     # A planned reminder fired, and each job ran twice.
-    await _until(homing, "select count(*) = 5 from (select 1 from run where state = 'ok' group by job_id)")
+    await _until(homing, "select count(*) = 6 from (select 1 from run where state = 'ok' group by job_id)")
     await _until(homing, "select min(n) >= 2 from (select count(*) n from run r join job j on j.id = r.job_id"
-                         " where r.state = 'ok' and j.schedule_kind = 'every' group by job_id)")  # fmt: skip
+                         " where r.state = 'ok' and j.schedule_kind = 'every' and j.script is null"
+                         " group by job_id)")  # fmt: skip
     for job_id, user in jobs.items():
         author.ask(user, disable_job, DisableJob(job_id=job_id))
+    await _ask_and_answer(author, homing)
+    _let_agents_talk(author, homing)
     # One that is spoken into while it answers.
     author.say("ben", "#ben.30 @look", mode="inject")
     author.say("ben", "#ben.31", mode="inject")
     homing.store.bell.ring({"jobs", "lanes"})
     await _until(homing, _AT_REST)
     author.note(what="peek", user="ben", path="/api/sessions/web:ana-1/messages", status=404)
+
+
+def _gated(homing: Homing, job_id: str) -> str:
+    """Give a job a script that says no, then yes."""
+    script = "import json\nprint(json.dumps({'wakeAgent': state == 1, 'state': (state or 0) + 1}))"
+    values = {"script": script, "script_language": "python"}
+    homing.store.write_now(lambda tx: tx.run(sa.update(t.job).where(t.job.c.id == job_id).values(values)))
+    return job_id
+
+
+async def _ask_and_answer(author: Author, homing: Homing) -> None:
+    """Three requests of one conversation: one is allowed, one denied, and one waits forever."""
+    asker = Agent(id="asker", name="Asker", instructions="", tools={"remember": "ask"})
+    homing.store.write_now(lambda tx: agents.add(tx, asker))
+    author.ask("ana", add_session, AddSession(key="web:ana-asks", agent_id="asker"))
+    for number in (40, 41, 42):
+        author.say("ana", f"#ana.{number} @keep", session="asks")
+    homing.store.bell.ring({"lanes"})
+    await _until(homing, "select count(*) = 3 from approval")
+    for decision in ("approve", "deny"):
+        author.answer("ana", decision)
+    homing.store.bell.ring({"approvals", "lanes"})
+    await _until(homing, "select count(*) = 2 from approval where finished_at is not null")
+
+
+def _let_agents_talk(author: Author, homing: Homing) -> None:
+    """One asks another; and two ask each other until the brake stops them."""
+    homing.store.write_now(_allow_talk)
+    author.say("ana", "#ana.50 @ask")
+    author.say("ana", "#ana.51 @chain")
+
+
+def _allow_talk(tx: Tx) -> None:
+    for agent_id in ASKED:
+        agents.add(tx, Agent(id=agent_id, name=agent_id, instructions="", tools={"send_message": "allow"}))
+    for sender, asked in (("main", ASKED[0]), ASKED, ASKED[::-1]):
+        people.add_grant(tx, user_id="ana", agent_id=sender, address=f"{AGENT_GRANT}{asked}")
 
 
 async def _until(homing: Homing, question: str) -> None:

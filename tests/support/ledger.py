@@ -219,6 +219,7 @@ class Ledger:
     def _story(self) -> str:
         return "; ".join(
             f"{turn.id} {turn.state} {turn.outcome or ''} fence {turn.fence} attempts {turn.attempts}"
+            f" worker {turn.worker_id} claimed until {turn.claimed_until}"
             for turn in self.turns(None)[-20:]
         )
 

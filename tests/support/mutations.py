@@ -23,6 +23,8 @@ class Mutation:
     sql: tuple[str, ...] = ()
     log: str | None = None
     change: Callable[[Lines], Lines] | None = None
+    needs_commands: bool = False
+    """It changes what commands wrote, and they run only where there is a sandbox."""
 
 
 def spoil(instance: Path, mutation: Mutation) -> None:
@@ -64,6 +66,7 @@ _COLUMNS = {
     "message": "n session_id lane_id seq rev role kind text turn_id inbound_id job_id run_id folded created_at".split(),
     "inbound": (
         "n id session_id lane_id user_id source text line mode state run_id job_id address turn_id injected queued_at"
+        " meta depth"
     ).split(),
     "run": (
         "n id job_id session_id lane_id user_id trigger scheduled_for state reason revision rev queued_at finished_at"
@@ -84,6 +87,12 @@ _EVERY = "(select id from job where schedule_kind = 'every' and payload_kind = '
 _RAN = f"(select id from run where job_id = {_EVERY} and state = 'ok' order by n limit 1)"
 _REMINDED = "(select run_id from message where kind = 'reminder' order by n limit 1)"
 _LETTER = "(select id from delivery where address like 'webhook:%' and state = 'sent' order by n limit 1)"
+
+_ALLOWED = "(select json_extract(args, '$.text') from approval where state = 'done')"
+_DENIED = "(select json_extract(args, '$.text') from approval where state = 'denied')"
+_TOLD = "json_extract(meta, '$.approval_id')"
+
+_ASKED, _ANSWERED = (f"json_extract(meta, '$.{name}_turn_id')" for name in ("asking", "answers"))
 
 _CAUSED = (
     "lane_id, session_id, user_id, agent_id, source, job_id, state, outcome, prompt, model, depth, opened_at,"
@@ -174,7 +183,7 @@ def _of_rows(rule: str, name: str, *sql: str) -> Mutation:
 
 
 def _of_log(rule: str, name: str, log: str, change: Callable[[Lines], Lines]) -> Mutation:
-    return Mutation(name=name, rule=rule, log=log, change=change)
+    return Mutation(name=name, rule=rule, log=log, change=change, needs_commands=log.endswith("/commands"))
 
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -259,6 +268,26 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_rows("own_deed_not_once", "a planned job that was added twice",
              _again("job", "origin_turn_id is not null", id="'job_second'")),
     _of_rows("own_deed_not_once", "a fact that was remembered twice", _again("memory", "true", id="'mem_second'")),
+    # approvals
+    _of_rows("action_begun_twice", "an approved memory that was kept twice",
+             _again("memory", f"text = {_ALLOWED}", id="'mem_second'")),
+    _of_rows("action_begun_twice", "an approved command that a second worker took up and called done",
+             "update approval set tool = 'run_command', attempts = 2, args = json_object('command', 'x')"
+             " where state = 'done'"),
+    _of_rows("action_without_yes", "a denied request that was done all the same",
+             _again("memory", "true", id="'mem_denied'", text=_DENIED)),
+    _of_rows("action_without_yes", "something done that nobody has answered",
+             "update approval set state = 'pending', answered_by = null where state = 'done'"),
+    _of_rows("answer_not_told_once", "an answer of which the agent never heard",
+             f"delete from inbound where {_TOLD} = (select id from approval where state = 'done')"),
+    _of_rows("answer_not_told_once", "an answer of which the agent was told twice",
+             _again("inbound", f"{_TOLD} = (select id from approval where state = 'denied')", id="'in_again'")),
+    _of_rows("answer_lost", "a denial that became a yes",
+             "update approval set state = 'done' where state = 'denied'"),
+    _of_log("answer_lost", "an answer that was heard, of which nothing is written", "accepted",
+            _append(what="answered", user="ana", approval_id="appr_nowhere", decision="approve")),
+    _of_rows("answer_lost", "a request that is called done, of which nothing was done",
+             f"delete from memory where text = {_ALLOWED}"),
     # deliveries
     _of_rows("delivery_open", "a delivery that is still on its way",
              f"update delivery set state = 'pending', sent_at = null, next_attempt_at = 1 where id = {_LETTER}"),
@@ -268,6 +297,31 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_rows("delivery_doubled", "a letter that came oftener than it was tried",
              f"update delivery set attempts = 0 where id = {_LETTER}"),
     _of_log("delivery_out_of_order", "a letter that came after a later one", "letters", _late_letter),
+    # agents that write to each other
+    _of_rows("agent_message_not_once", "a message to another agent that never came in",
+             f"delete from inbound where {_ASKED} is not null"),
+    _of_rows("agent_message_not_once", "a message to another agent that came in twice",
+             _again("inbound", f"{_ASKED} is not null", id="'in_again'")),
+    _of_rows("agent_message_not_once", "a message to another agent that no turn took",
+             f"update inbound set state = 'withdrawn', turn_id = null where {_ASKED} is not null"),
+    _of_rows("agent_answer_not_once", "an answer that never came back to the agent that asked",
+             f"delete from inbound where {_ANSWERED} is not null"),
+    _of_rows("agent_answer_not_once", "an answer that came back twice",
+             _again("inbound", f"{_ANSWERED} is not null", id="'in_again'")),
+    _of_rows("agent_answer_not_once", "an answer that was withdrawn",
+             f"update inbound set state = 'withdrawn', turn_id = null where {_ANSWERED} is not null"),
+    _of_rows("wrong_depth", "a message to another agent that is no deeper than its cause",
+             f"update inbound set depth = 0 where {_ASKED} is not null"),
+    # gates
+    _of_rows("gate_without_end", "a script that never ended",
+             "update gate set ended = null, code = null, said = null where n = (select min(n) from gate)"),
+    _of_rows("gate_without_end", "a script that failed, and its run went on",
+             "update gate set code = 1, said = null where said like '%true%'"),
+    _of_rows("gate_ignored", "a run that went on although its script said no",
+             """update gate set said = '{"wakeAgent": false}' where said like '%true%'"""),
+    _of_rows("gate_ignored", "a run that was left out, and woke the agent",
+             "update inbound set run_id = (select run_id from gate where said like '%false%' limit 1)"
+             " where n = (select max(n) from inbound where run_id is not null)"),
     # brakes
     _of_rows("too_deep", "a loop that went on beyond the deepest",
              "update inbound set depth = 9 where n = (select max(n) from inbound where source = 'report')"),
@@ -288,7 +342,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _of_log("foreign_door", "another user's things handed out at the door", "accepted",
             _append(what="peek", user="ben", path="/api/jobs/job_x", status=200)),
     # rest
-    _of_rows("stuck", "a report that waits for ever",
+    _of_rows("stuck", "a report that waits forever",
              "update inbound set state = 'waiting', turn_id = null"
              " where n = (select max(n) from inbound where line = 'machines')"),
     _of_rows("stuck", "a job that is due and does not fire",

@@ -20,3 +20,5 @@ class Order:
     log: Path
     trip: Trip | None = None
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    answers: int | None = None
+    """The seed by which it answers approvals that wait, as a door does; None: it answers none."""

@@ -3,7 +3,12 @@
 One table for every door: the grammar, the preview, the command line, the tool and the offline chat.
 """
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 B = "Europe/Berlin"
+SUNDAY = datetime(2026, 11, 15, 20, 40, 12, tzinfo=ZoneInfo(B))
+"""When the phrases of `ONCE` are written."""
 
 # phrase, and the words of the schedule it means
 REPEATING: tuple[tuple[str, str], ...] = (
@@ -17,6 +22,7 @@ REPEATING: tuple[tuple[str, str], ...] = (
     ("every morning", f"Every day at 08:00 {B}"),
     ("every morning at 7", f"Every day at 07:00 {B}"),
     ("every morning at 8", f"Every day at 08:00 {B}"),
+    ("every evening", f"Every day at 18:00 {B}"),
     ("every evening at 6", f"Every day at 18:00 {B}"),
     ("every night at 10", f"Every day at 22:00 {B}"),
     ("every weekday morning", f"Weekdays at 08:00 {B}"),
@@ -60,11 +66,12 @@ REPEATING: tuple[tuple[str, str], ...] = (
     ("every 2 hours", f"Every 2 hours on the hour ({B})"),
 )
 
-# phrase, and the instant it means on Sunday 15 November 2026, 20:40:12 in Berlin
+# phrase, and the instant it means on that Sunday
 ONCE: tuple[tuple[str, str], ...] = (
     ("in 1 minute", "2026-11-15T20:41:12"),
     ("in 5 mins", "2026-11-15T20:45:12"),
     ("10m", "2026-11-15T20:50:12"),
+    ("in 20 minutes", "2026-11-15T21:00:12"),
     ("in half an hour", "2026-11-15T21:10:12"),
     ("in an hour", "2026-11-15T21:40:12"),
     ("in two weeks", "2026-11-29T20:40:12"),
@@ -72,6 +79,7 @@ ONCE: tuple[tuple[str, str], ...] = (
     ("at 5pm", "2026-11-16T17:00"),
     ("at 18:30", "2026-11-16T18:30"),
     ("at 7", "2026-11-16T07:00"),
+    ("at 7am", "2026-11-16T07:00"),
     ("at 9 o'clock", "2026-11-16T09:00"),
     ("tomorrow at 9", "2026-11-16T09:00"),
     ("tomorrow morning", "2026-11-16T08:00"),
@@ -80,6 +88,7 @@ ONCE: tuple[tuple[str, str], ...] = (
     ("tomorrow at 8 in the evening", "2026-11-16T20:00"),
     ("in the morning", "2026-11-16T08:00"),
     ("monday morning", "2026-11-16T08:00"),
+    ("this evening at 9", "2026-11-15T21:00"),
     ("tonight", "2026-11-15T21:00"),
     ("tonight at 9", "2026-11-15T21:00"),
     ("on friday at 3pm", "2026-11-20T15:00"),
@@ -97,10 +106,13 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("every friday", "Add one: 'every friday at 9'"),
     ("every weekend", "Add one: 'every weekend at 9'"),
     ("every other day", "Add one: 'every other day at 9'"),
+    ("every other monday", "Add one: 'every other monday at 9'"),
     ("every other week", "every 2 weeks on monday at 9"),
     ("every 2 weeks on monday", "Add one: 'every 2 weeks on monday at 9'"),
     ("every day except sunday", "Add one: 'every day except sunday at 9'"),
     ("first monday of the month", "Add one: 'first monday of the month at 9'"),
+    ("last friday of every month", "Add one: 'last friday of every month at 9'"),
+    ("24 december", "Add one: '24 december at 9'"),
     ("on the first of every month", "Add one: 'on the first of every month at 9'"),
     ("end of month", "Add one: 'end of month at 9'"),
     ("quarterly", "quarterly on the 1st at 9"),
@@ -113,6 +125,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("every 2 hours between 9 and 5", "between 9 and 17"),
     ("every 90 minutes between 9 and 17", "every hour between 9 and 17"),
     ("every 30 minutes between 9 and 17", "every 30 minutes between 09:00 and 16:30"),
+    ("every day at 9 and 5", "say '9 and 17'"),
     ("every hour between 22 and 6", "over midnight"),
     ("every night at 2", "at 2am"),
     ("on the 15th at 9", "every month on the 15th at 9"),
@@ -121,6 +134,8 @@ REFUSED: tuple[tuple[str, str], ...] = (
 )
 # Nothing of these is a time by itself, so a chat does not look for one in them.
 REFUSED_WHOLE: tuple[tuple[str, str], ...] = (
+    ("9 and 17", "like one of these: 'every day at 9 and 17'"),
+    ("for 10 minutes", "like one of these: 'in 10 minutes'"),
     ("every wekday at 8", "Did you mean 'every weekday at 8'?"),
     ("wekday", "like one of these: 'every weekday at 8'"),
     ("30 min before my meeting at 4pm", "Give the time itself"),

@@ -1,4 +1,4 @@
-"""MCP servers that others published, installed from the locks in tests/servers/published.
+"""Servers that others published (MCP, S3, IMAP, Web Push), installed from the locks in tests/servers/published.
 
 `make test-servers` runs this file: it fills .cache/mcp-servers/<hash of the locks>, once per change of the locks.
 """
@@ -42,7 +42,7 @@ def install() -> None:
     python = place / "python"
     _run([sys.executable, "-m", "venv", str(python)])
     pip = [str(python / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, "--require-hashes", "--only-binary", ":all:", "-r", str(LOCKS / "requirements.lock")])
+    _run([*pip, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", str(LOCKS / "requirements.lock")])
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(LOCKS / name, place / name)
     _run([*_npm(), "ci", "--ignore-scripts", "--no-fund", "--no-audit"], cwd=place)

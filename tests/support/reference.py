@@ -17,8 +17,19 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from homing.cli.tree import tree
 from homing.mcp.tool_list import FEW, SCHEDULE, offered
 from homing.settings import FILE, PREFIX, Settings
-from homing.tools import memory, quiet, schedule_task
-from homing.tools.tool import OutsideTool, ToolSpec
+from homing.tools import (
+    add_mcp_server,
+    fetch_url,
+    install_packages,
+    memory,
+    questions,
+    quiet,
+    request_access,
+    schedule_task,
+    search_web,
+    send_message,
+)
+from homing.tools.tool import OutsideTool, RequestTool, ToolSpec
 from homing.tools.workspace import WorkspaceTools
 from homing.web.openapi import document
 
@@ -51,7 +62,8 @@ settings are reported together, and unknown names are refused. An empty variable
 _TOOLS_INTRO = """\
 What a model can call in a turn, in the words it is given. An agent has the tools that its configuration names. A
 turn that no person opened cannot `forget`; only a quiet scheduled turn has `nothing_to_report`. Jobs belong to the
-turn's conversation."""
+turn's conversation. `search_web` is there once `HOMING_SEARCH_URL` is set; the tools that work on files and run
+commands are there where the sandbox works. The tools of an agent's MCP servers come on top, as `server_tool`."""
 _MCP_INTRO = """\
 `homing mcp` and `/mcp` offer {few}; with `--tools all` they offer all below. Here `schedule_task` also takes
 `session_key`, the conversation that the job belongs to. The other tools take the fields of the operation with the
@@ -61,31 +73,90 @@ Each line of the log is one event: its name, its level, the time and the fields 
 alert by them. An event with a traceback is a bug in Homing."""
 _EVENTS = {
     "accept_failed": "A new connection could not be accepted, for example because file descriptors ran out.",
+    "action_begun": "An approved action was taken by a worker and begins.",
+    "action_broken": "An approved action met an unexpected error; it is looked at again when its claim runs out.",
+    "action_ended": "An approved action ended; `state` says how.",
+    "action_failed": "An approved action raised an unexpected error; it ended as failed or unknown.",
+    "action_left": "The database is away: an action is left, and taken up when its claim has run out.",
+    "action_lost": "A worker lost its claim on an approved action; its result is dropped.",
+    "action_renewal": "The claim on an approved action could not be renewed by an unexpected error; it is tried again.",
+    "action_take": "Approved actions could not be read; the worker tries again.",
+    "action_waits": "The end of an action cannot be written because the database is away; it is tried again.",
     "clock_leapt": "The system clock jumped. Jobs that came due in the leap wait (ADR 0027).",
+    "channel_broken": "A channel that was tried met an unexpected error.",
+    "channel_package_broken": "A package that offers a kind of channel could not be imported; the kind is not offered.",
+    "channel_unusable": "A channel's fields cannot be read or used here; what worked before goes on.",
+    "channels_changed": "Channels were added, changed or removed, and this worker follows.",
+    "channels_wait": "The added channels cannot be read because the database is away; the worker looks again.",
     "delivery_broken": "A channel raised an unexpected error; the attempt counts as failed.",
+    "dream_planned": "A user was given the system job of the memory upkeep.",
     "delivery_dead": "A delivery was given up; a person can try it again.",
     "delivery_failed": "An attempt at a delivery failed; it is tried again later.",
     "delivery_lost": "The result of an attempt could not be written; it may be sent again, under the same id.",
+    "delivery_skipped": "A push was not needed any more: `why` is read, quiet_hours, removed or gone.",
     "delivery_sent": "A delivery arrived.",
     "delivery_take": "Due deliveries could not be read; the courier tries again.",
+    "gate_ended": "A job's script has looked; `became` says what its run is now.",
+    "gate_lost": "The end of a script could not be written; it is run again when its claim has run out.",
+    "gate_take": "Waiting scripts could not be read; the worker tries again.",
+    "heartbeat_planned": "A user was given the system job of an agent's checklist, or theirs was corrected.",
+    "indexer_waits": "The database cannot be used; indexing for search waits.",
+    "environment_missing": "This machine lacks an agent's packages and builds them from their lock.",
+    "file_fetch_broke": "A channel broke while a file that came in was fetched, which is tried three times.",
+    "file_unreadable": "A model was not shown a file, because its bytes are missing, damaged or away.",
+    "files_away": "The file store could not be used while unused files were removed; the next sweep tries again.",
+    "files_removed": "Files that no conversation refers to were removed.",
+    "files_unavailable": "This worker cannot keep files; `reason` says what to do.",
+    "environments_swept": "Packages that no agent uses any more were removed from this machine.",
     "lane_failed": "A lane's turn ended with an unexpected error; it is taken up again when its claim runs out.",
     "left_deaf": "At the end of the process, tasks or threads ignored cancellation; they end with the process.",
-    "machine_broke": "The scheduler, runner, courier or sweeper stopped with an unexpected error.",
+    "listener_broken": "A channel raised an unexpected error while it listened; it is tried again.",
+    "listener_claimed": "This worker listens to a channel from now on.",
+    "listener_failed": "A channel cannot listen; it is tried again, and its error is shown with it.",
+    "listener_lost": "Another worker listens to a channel now; this one has stopped.",
+    "listener_not_released": "The database is away: a channel is free for others when its claim has run out.",
+    "listener_waits": "The database is away: nobody listens to a channel until it is back.",
+    "mail_renumbered": "A mail server gave its mails other numbers; recent ones are read again, none is taken twice.",
+    "mail_unreadable": "A mail could not be read; it is counted, and what follows is read.",
+    "message_unstored": "A message from a channel could not be stored; it was counted and left out.",
+    "messages_heard": "Messages from a channel were stored; strangers' are only counted.",
+    "text_cut": "A text from a channel was longer than a message, and could not be kept whole; `reason` says why.",
+    "machine_broke": "A machine of the engine (scheduler, runner, courier, receiver, …) stopped with an unexpected"
+    " error.",
+    "model_not_loaded": "The server's model could not be loaded ahead; the turn that asks it says why.",
     "not_ready": "A request got 503: the database does not answer or is newer than this process.",
-    "prune": "Old run records were deleted.",
+    "prune": "Old runs, and the sessions of isolated ones, were deleted.",
     "renew_failed": "Claims could not be renewed; another worker may take the turns over.",
     "request": "A request was answered. Only those with a 5xx status are logged unless HOMING_DEBUG is set.",
     "request_broke": "A request got 500: a bug in Homing.",
     "request_gone": "The client disconnected before its request was answered.",
+    "restate_away": "Restate does not take calls, or refuses its workers: turns wait. `homing doctor` says what to do.",
+    "restate_back": "Restate takes calls again.",
+    "restate_cannot_listen": "The address of HOMING_RESTATE_LISTEN cannot be used; this worker takes no turns.",
+    "restate_registered": "The address of the workers was registered with Restate.",
     "runner_waits": "The runner waits for the database.",
     "mcp_server_failed": "An MCP server that a turn needed did not start; after three in a row its tools are left out.",
     "sandbox_ready": "The sandbox was tried at start and works.",
     "sandbox_unavailable": "The sandbox does not work here; nothing is executed.",
     "scheduler_waits": "The scheduler waits for the database.",
     "schema_outdated": "A newer Homing upgraded the database; this process takes nothing new. Restart it.",
+    "sweep_failed": "Packages that no agent uses any more could not be removed.",
+    "alert_failed": "An alert could not be given; it is tried again.",
+    "alert_given": "An alert, or that something works again, was written into a user's home, for so many addresses.",
+    "matrix_event_undecryptable": "An encrypted message could not be opened; it is counted, and what follows is read.",
+    "matrix_event_unreadable": "Matrix told of something that could not be read; what follows is read.",
+    "matrix_gap_too_long": "While nobody listened a room got more messages than are read back; old ones are left out.",
+    "matrix_not_entered": "A room could not be entered although its invitation counts.",
     "sweeper_waits": "The database cannot be used; the sweeper waits.",
+    "slack_event_unreadable": "Slack told of something that could not be read; what follows is read.",
+    "slack_history_unreadable": "The history of a Slack channel could not be read any more; the others are read.",
+    "discord_event_unreadable": "Discord told of something that could not be read; what follows is read.",
+    "discord_history_unreadable": "The history of a Discord channel could not be read any more; the others are read.",
+    "telegram_update_unreadable": "Telegram told of something that could not be read; what follows is read.",
     "tick": "Due jobs became runs or reminders.",
     "tick_failed": "Due jobs could not be turned into runs; the next tick tries again.",
+    "sign_failed": "Typing could not be shown, or an answered card not edited; nothing is tried again.",
+    "signs_wait": "The database cannot be used; typing and the buttons of answered cards wait.",
     "tool_broke": "A call of an MCP tool failed with an unexpected error.",
     "turn_closed": "A turn ended.",
     "turn_deaf": "A turn ignored cancellation while the process stopped; another worker takes it up.",
@@ -207,10 +278,11 @@ def _operation(path: str, method: str, operation: Json, shapes: Json) -> Iterato
     yield _table("field|in|type|", rows)
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
-            [content] = answer["content"].items()
-            kind, schema = content[0], content[1]["schema"]
+            content: Json = answer["content"]
+            only = content["application/json"]["schema"] if [*content] == ["application/json"] else None
+            kinds = _type(only) if only is not None else " or ".join(f"`{kind}`" for kind in content)
             told = "" if answer["description"] == "Successful Response" else f" {answer['description']}"
-            yield f"Answers {status}: {_type(schema) if kind == 'application/json' else f'`{kind}`'}.{told}"
+            yield f"Answers {status}: {kinds}.{told}"
 
 
 def _body(operation: Json) -> Json | None:
@@ -375,7 +447,7 @@ def _settings_table() -> str:
 
 
 def _variable(one: "Field[Any]") -> str:
-    return PREFIX + one.name.upper()
+    return str(one.metadata.get("variable") or PREFIX + one.name.upper())
 
 
 def _what(one: "Field[Any]") -> str:
@@ -415,10 +487,19 @@ def _accepted(one: "Field[Any]") -> str:
 
 
 def _tools() -> str:
-    own = [schedule_task.offer(SCHEDULE), *memory.OFFERS.values(), quiet.OFFER]
+    own = [schedule_task.offer(SCHEDULE), *memory.OFFERS.values(), questions.OFFER, send_message.OFFER, quiet.OFFER]
     # What they need to work is not asked for while they are only described.
     needless: Any = None
-    outside = WorkspaceTools(bubblewrap=needless, share=needless, store=needless).offers()
+    workspace = WorkspaceTools(bubblewrap=needless, share=needless, store=needless)
+    outside = [
+        fetch_url.offer(needless),
+        search_web.offer("https://search.example"),
+        *workspace.offers(),
+        *workspace.own_offers(),
+        request_access.offer(needless),
+        install_packages.offer(needless, needless),
+        add_mcp_server.offer(needless, needless, sandbox=True),
+    ]
     every: tuple[Tool, ...] = offered(every=True)
     few = ", ".join(f"`{name}`" for name in FEW)
     parts = [
@@ -438,7 +519,7 @@ def _tools() -> str:
     return _page("Tools", *parts)
 
 
-def _tool(spec: ToolSpec | OutsideTool) -> Iterator[str]:
+def _tool(spec: ToolSpec | OutsideTool | RequestTool) -> Iterator[str]:
     yield f"## {spec.name}"
     yield spec.description
     if isinstance(spec, ToolSpec) and spec.aliases:

@@ -6,7 +6,6 @@ Time passes by writing it into the rows: `expire` ends a claim, `pass_deadline` 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +13,9 @@ import pytest
 
 from homing.agent.journal import Tool
 from homing.agent.models import Models
+from homing.engine.abilities import Abilities
 from homing.engine.claims import Claim
+from homing.engine.gates import Gates, RunScript
 from homing.engine.lane import Lanes, Think, Worked, work_lane
 from homing.engine.runner import Runner
 from homing.engine.scheduler import Scheduler
@@ -25,7 +26,7 @@ from homing.settings import load
 from homing.store import Store
 from homing.store.lanes import lane_of
 from homing.testing import ScriptedModel, scripted_model
-from homing.tools.tool import OutsideTool
+from homing.tools.tool import OutsideTool, ToolSpec
 from homing.tools.toolbox import toolbox
 from support.ledger import CHAT, PATIENCE, Ledger
 
@@ -41,6 +42,7 @@ class Room:
         self.model: ScriptedModel = scripted_model()
         self.tools = list(tools)
         self.outside: Sequence[OutsideTool] = ()
+        self.own: Sequence[ToolSpec] = ()
         self.clock = SystemClock()
         self.instance = Instance(
             version="0.0-test", model=model, model_offline=False, model_why="",
@@ -50,22 +52,21 @@ class Room:
         self.models = Models(extra={MODEL: self.model})
         self._workers = 0
 
-    def thinker(self) -> TurnThinker:
+    def thinker(self, store: Store | None = None) -> TurnThinker:
+        store = store or self.store
         return TurnThinker(
-            store=self.store, instance=self.instance, models=self.models,
+            store=store, instance=self.instance, models=self.models,
             toolbox=lambda opened, keeper, agent: [
                 *toolbox(
                     turn=opened.turn, session_key=opened.session_key, agent=agent, instance=self.instance,
-                    store=self.store, commit=keeper.commit, outside=self.outside,
+                    store=store, commit=keeper.commit, outside=self.outside, own=self.own,
                 ),
                 *self.tools,
             ],
         )  # fmt: skip
 
     def lanes(self, think: Think | None = None, store: Store | None = None) -> Lanes:
-        thinker = self.thinker()
-        if store is not None:
-            thinker = replace(thinker, store=store)
+        thinker = self.thinker(store)
         return Lanes(store=store or self.store, instance=self.instance, think=think or thinker)
 
     def claim(self, **values: Any) -> Claim:
@@ -76,6 +77,13 @@ class Room:
     def runner(self, think: Think | None = None) -> Runner:
         self._workers += 1
         return Runner(self.lanes(think), self.clock, f"worker_{self._workers}")
+
+    def gates(self, run_script: RunScript, *, bash: bool = True) -> Gates:
+        self._workers += 1
+        abilities = Abilities()
+        if bash:
+            abilities.add_sandbox()
+        return Gates(self.store, self.instance, run_script, f"worker_{self._workers}", abilities)
 
     def scheduler(self) -> Scheduler:
         return Scheduler(self.store, self.instance, self.clock)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -27,6 +27,7 @@ from homing.sandbox.errors import NoSandbox
 from homing.sandbox.hosts import read_hosts
 from homing.sandbox.running import Ran, open_program, run
 from homing.sandbox.share import make_share_id, open_share
+from homing.sandbox.shown_files import ShownFiles
 from homing.sandbox.trial import try_sandbox
 from homing.sandbox.workspaces import make_workspace
 
@@ -52,6 +53,10 @@ def alike(pattern: str, word: str) -> bool:
     return pattern in ("*", word)
 
 
+async def pieces(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
 class Scene:
     """What a program inside must not find: secrets, servers, processes, all open to everybody but for the sandbox."""
 
@@ -64,6 +69,9 @@ class Scene:
             (folder / name).chmod(0o777)
         (folder / "reads" / "given").write_text("given")
         (folder / "secret").write_text("a key")
+        copies = ShownFiles(folder=folder / "shown")
+        for name in ("file_a", "file_b"):
+            asyncio.run(copies.add(name, "notes.txt", pieces(name.encode())))
         nonce = secrets.token_hex(8)
         self._servers = [
             socket.create_server(("127.0.0.1", 0)),
@@ -151,6 +159,10 @@ def main() -> None:
         given = {name: asked[name] for name in ("env", "seconds") if name in asked}
         stdin = asked.get("stdin", "").encode()
         workspace = scene.workspace.with_name(asked.get("workspace", scene.workspace.name))
+        if "environment" in asked:
+            given["environment"] = Path(asked["environment"])
+        if "files" in asked:
+            given["files"] = {name: scene.folder / "shown" / name for name in asked["files"]}
         return shown(await run(changed, asked["argv"], workspace=workspace, hosts=hosts, stdin=stdin, **given))
 
     async def cancel(asked: Json) -> Json:
@@ -234,7 +246,7 @@ def main() -> None:
 
 
 def until_made(file: Path) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not file.exists() and time.monotonic() < end:
         time.sleep(0.002)
 

@@ -89,6 +89,49 @@ def drive(who: Who) -> Iterator[Driver]:
                 process.wait()
 
 
+@contextmanager
+def ordinary_user() -> Iterator[tuple[Path, list[str], dict[str, str]]]:
+    """Give the home of an ordinary user, a command that runs Python as them, and an environment with all of Homing."""
+    need_bubblewrap()
+    if os.geteuid() != 0:
+        pytest.skip("need root")
+    with tempfile.TemporaryDirectory(prefix="homing-user-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        packages = Path(pytest.__file__).parents[1]
+        # Linked, not copied: there are hundreds of megabytes of it, and links need no rights above them.
+        shutil.copytree(
+            packages, folder / "packages", copy_function=_link, ignore=shutil.ignore_patterns("__pycache__")
+        )
+        shutil.copytree(ROOT / "src/homing", folder / "homing", ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (folder / "homing").rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        (folder / "home").mkdir()
+        os.chown(folder / "home", int(_OTHER), int(_OTHER))
+        as_user = ["setpriv", "--reuid", _OTHER, "--regid", _OTHER, "--clear-groups", "--inh-caps", "-all"]
+        env = {"PYTHONPATH": f"{folder}:{folder / 'packages'}", "PYTHONDONTWRITEBYTECODE": "1"}
+        yield folder / "home", [*as_user, _python_for_all(as_user)], env
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _python_for_all(as_user: list[str]) -> str:
+    """Find a Python of our version that the user may run: ours may lie in root's home."""
+    mine = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    for python in ("/usr/bin/python3", sys.executable):
+        try:
+            if subprocess.run([*as_user, python, "-c", mine], capture_output=True, check=False).returncode == 0:
+                return python
+        except OSError:
+            continue
+    pytest.skip(f"need a Python {sys.version_info.major}.{sys.version_info.minor} that everybody may run")
+
+
 def _copy(folder: Path) -> None:
     """Copy what a driver needs, for everybody to read: another user cannot enter the checkout, nor its Python."""
     for name in _NEEDED:

@@ -68,7 +68,18 @@ async def sign_in(client: httpx2.AsyncClient, proof: dict[str, str], **headers: 
 
 
 def give_token(world: World, user_id: str, role: Role, secret: str, kind: str = "token") -> None:
-    world.write(lambda tx: people.add_token(tx, user_id=user_id, role=role, kind=kind, secret=secret, expires_at=None))
+    world.write(
+        lambda tx: people.add_token(
+            tx,
+            user_id=user_id,
+            role=role,
+            kind=kind,
+            secret=secret,
+            expires_at=None,
+            # As the owner's token of a home.
+            approve=role == "admin",
+        )
+    )
 
 
 def loudly(world: World, work: Callable[[Tx], T]) -> T:
@@ -107,7 +118,7 @@ def kill(world: World, delivery_id: str) -> None:
         assert delivery is not None
         sessions.lock(tx, [delivery.session_id])
         rev = sessions.touch(tx, delivery.session_id)
-        assert deliveries.finish_delivery(tx, delivery, rev=rev, sent=False, error="Nobody took it.")
+        assert deliveries.fail_attempt(tx, delivery, rev=rev, error="Nobody took it.")
 
     loudly(world, work)
 

@@ -6,8 +6,12 @@ from typing import Any
 
 import httpx2
 
-from support.asking import add, session
+from homing.model.people import OWNER
+from homing.store import Tx, contacts, dreams, listeners, sessions
+from support.asking import add, ask_people_for, session
+from support.push import Browser
 from support.site import Site, give_token, kill, owe
+from support.worlds import World
 
 KEY = "web:abc"
 
@@ -25,6 +29,18 @@ class Visit:
 
     async def pay(self, client: httpx2.AsyncClient) -> httpx2.Response:
         return await client.request(self.method, self.path, json=self.body, params=self.query)
+
+
+def make_group(world: World) -> str:
+    """Let a channel listen, and a group in it be the owner's contact; name the contact."""
+
+    def work(tx: Tx) -> str:
+        listeners.claim(tx, "chat", "worker_x", 60)
+        where = {"channel": "chat", "place": "chat:-1", "address": "chat:-1"}
+        contacts.link(tx, **where, kind="group", name="Us", user_id=OWNER, linked_by="x")
+        return contacts.of_user(tx, OWNER)[-1].id
+
+    return world.write(work)
 
 
 async def visits(site: Site) -> AsyncIterator[Visit]:
@@ -64,10 +80,23 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
                 status=202)  # fmt: skip
     owe(world, KEY, "hello", [])
     yield Visit(operation="list_messages", method="GET", path=f"/api/sessions/{KEY}/messages", query={"after": 0})
+    yield Visit(operation="mark_read", method="POST", path=f"/api/sessions/{KEY}/read", body={"seq": 1})
+    yield Visit(operation="branch_session", method="POST", path=f"/api/sessions/{KEY}/branch", body={"seq": 1},
+                status=201)  # fmt: skip
     yield Visit(operation="cancel_turn", method="POST", path=f"/api/sessions/{KEY}/cancel", body={}, status=202)
     turn = world.open_turn(KEY)
     yield Visit(operation="list_turns", method="GET", path=f"/api/sessions/{KEY}/turns", query={"limit": 5})
     yield Visit(operation="get_turn", method="GET", path=f"/api/turns/{turn}")
+    approval, question = ask_people_for(world, KEY, turn)
+    yield Visit(operation="list_approvals", method="GET", path="/api/approvals", query={"state": "pending"})
+    yield Visit(operation="get_approval", method="GET", path=f"/api/approvals/{approval.id}")
+    yield Visit(operation="list_questions", method="GET", path="/api/questions", query={"session_key": KEY})
+    yield Visit(operation="list_inbox", method="GET", path="/api/inbox")
+    item = {"kind": "approval", "id": approval.id}
+    yield Visit(operation="see_inbox", method="POST", path="/api/inbox/seen", body=item)
+    answer = {"decision": "approve", "digest": approval.digest}
+    yield Visit(operation="answer_approval", method="POST", path=f"/api/approvals/{approval.id}", body=answer)
+    yield Visit(operation="answer_question", method="POST", path=f"/api/questions/{question.id}", body={"option": 1})
     yield Visit(operation="test_address", method="POST", path=f"/api/sessions/{KEY}/test", body={"address": KEY},
                 status=202)  # fmt: skip
     yield Visit(operation="add_hook", method="POST", path=f"/api/sessions/{KEY}/hooks", body={"name": "ci"}, status=201)
@@ -81,6 +110,18 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     webhook = (await owner.post("/api/webhooks", json={"url": "https://example.com/two"})).json()
     yield Visit(operation="list_webhooks", method="GET", path="/api/webhooks")
     yield Visit(operation="remove_webhook", method="DELETE", path=f"/api/webhooks/{webhook['id']}")
+    yield Visit(operation="add_push", method="POST", path="/api/push", body=Browser().subscription, status=201)
+    device = (await owner.post("/api/push", json=Browser("two").subscription)).json()
+    yield Visit(operation="list_push", method="GET", path="/api/push")
+    yield Visit(operation="remove_push", method="DELETE", path=f"/api/push/{device['id']}")
+    group = make_group(world)
+    yield Visit(operation="link_channel", method="POST", path="/api/channels/chat/link", body={}, status=201)
+    yield Visit(operation="list_channels", method="GET", path="/api/channels")
+    yield Visit(operation="list_channel_kinds", method="GET", path="/api/channel-kinds")
+    yield Visit(operation="test_channel", method="POST", path="/api/channels/chat/test", body={"address": "chat:7"})
+    yield Visit(operation="list_contacts", method="GET", path="/api/contacts")
+    yield Visit(operation="update_contact", method="PATCH", path=f"/api/contacts/{group}", body={"wakes": "all"})
+    yield Visit(operation="remove_contact", method="DELETE", path=f"/api/contacts/{group}")
     mail = {"agent_id": "main", "address": "email:anna@example.org"}
     yield Visit(operation="add_grant", method="POST", path="/api/grants", body=mail, status=201)
     grant = (await owner.post("/api/grants", json=mail)).json()
@@ -108,14 +149,25 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     yield Visit(operation="cancel_run", method="POST", path=f"/api/runs/{run[0]['id']}/cancel", status=202)
     yield Visit(operation="list_upcoming", method="GET", path="/api/upcoming")
     yield Visit(operation="preview_schedule", method="POST", path="/api/schedules/preview", body={"when": "every 2h"})
+    yield Visit(operation="try_job", method="POST", path=f"/api/jobs/{job}/try", body={"message": "look"}, status=202)
+    script = {"script": "print('{}')", "script_language": "python"}
+    yield Visit(operation="try_script", method="POST", path="/api/scripts/try", body=script)
+    yield Visit(operation="search", method="GET", path="/api/search", query={"q": "hello"})
+    yield Visit(operation="get_model", method="GET", path="/api/settings/model")
+    yield Visit(operation="list_models", method="GET", path="/api/settings/models")
+    yield Visit(operation="get_usage", method="GET", path="/api/usage", query={"by": "agent"})
     yield Visit(operation="list_deliveries", method="GET", path="/api/deliveries", query={"session_key": KEY})
-    [dead] = owe(world, KEY, "lost", ["webhook:wh_gone"])
+    granted = (await owner.post("/api/grants", json={"address": "email:lost@example.org"})).json()["address"]
+    [dead] = owe(world, KEY, "lost", [granted])
     kill(world, dead)
     yield Visit(operation="retry_delivery", method="POST", path=f"/api/deliveries/{dead}/retry", status=202)
     yield Visit(operation="add_memory", method="POST", path="/api/memories", body={"text": "likes apples"}, status=201)
     memory = (await owner.post("/api/memories", json={"text": "likes pears"})).json()
     yield Visit(operation="list_memories", method="GET", path="/api/memories", query={"q": "pears"})
     yield Visit(operation="confirm_memory", method="POST", path=f"/api/memories/{memory['id']}/confirm")
+    world.write(lambda tx: _dream(tx, [memory["id"]]))
+    yield Visit(operation="undo_dream", method="POST", path="/api/memories/undo", body={"id": "drm_visited"})
+    memory = (await owner.post("/api/memories", json={"text": "likes pears"})).json()
     yield Visit(operation="remove_memory", method="DELETE", path=f"/api/memories/{memory['id']}")
     yield Visit(operation="admin_list_jobs", method="GET", path="/api/admin/jobs")
     yield Visit(operation="admin_update_job", method="PATCH", path=f"/api/admin/jobs/{job}", body={"name": "checked"})
@@ -123,3 +175,10 @@ async def visits(site: Site) -> AsyncIterator[Visit]:
     yield Visit(operation="remove_job", method="DELETE", path=f"/api/jobs/{job}")
     yield Visit(operation="delete_session", method="DELETE", path=f"/api/sessions/{KEY}",
                 query={"delete_automations": True})  # fmt: skip
+
+
+def _dream(tx: Tx, added: list[str]) -> None:
+    """Write down a memory upkeep that has added these."""
+    session = sessions.find(tx, KEY, user_id=OWNER)
+    assert session is not None
+    dreams.add(tx, "drm_visited", user_id=OWNER, session_id=session.id, seq=None, until_n=0, added=added, before=[])

@@ -1,5 +1,6 @@
 """A whole Homing in the test's own process: HTTP door, engine and real tools, with a scripted model."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -11,11 +12,13 @@ import httpx2
 
 from homing.agent.models import Models
 from homing.cli.serving import make_doors
+from homing.engine.actions import Actions
+from homing.model.actions import Asked
 from homing.model.agents import MAIN
 from homing.model.people import OWNER
 from homing.settings import load
 from homing.store import Tx, agents, people
-from homing.testing import ScriptedModel, scripted_model, tool_call
+from homing.testing import FakeClock, ScriptedModel, scripted_model, tool_call
 from homing.testing.scripted import wire_messages
 from homing.wiring import Engine, Homing, make_engine, prepare, running, wire
 from support.site import BASE, OWNER_TOKEN, STRANGER_TOKEN
@@ -69,18 +72,23 @@ class Whole:
 
 
 @asynccontextmanager
-async def open_whole(database: str, home: Path, **settings: str) -> AsyncGenerator[Whole]:
-    """Bring up everything, as `homing up` does."""
+async def open_whole(
+    database: str, home: Path, *, acting: bool = True, clock: FakeClock | None = None, **settings: str
+) -> AsyncGenerator[Whole]:
+    """Bring up everything, as `homing up` does; unless `acting`, approved actions wait for the test's own step."""
     given = {"HOME": str(home), "DATABASE_URL": database, "MODEL": "scripted", "TIMEZONE": "UTC"} | settings
     model = scripted_model()
     told = load({f"HOMING_{name}": value for name, value in given.items()})
-    homing = wire(told, models=Models(extra={"scripted": model}))
+    homing = wire(told, clock=clock, models=Models(extra={"scripted": model}))
     prepare(homing)
     for user, role, token in ((OWNER, "admin", OWNER_TOKEN), (STRANGER, "user", STRANGER_TOKEN)):
         _admit(homing, user, role, token)
     engine = make_engine(homing)
+    at_work = (
+        engine if acting else replace(engine, actions=_Still(homing.store, homing.instance, "still", find=_nothing))
+    )
     transport = httpx2.ASGITransport(app=make_doors(homing))
-    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as http, running(homing, engine):
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as http, running(homing, at_work):
         whole = Whole(homing=homing, engine=engine, model=model, http=http)
         # The databases of tests have an agent without tools.
         whole.change_agent(tools=None)
@@ -88,9 +96,27 @@ async def open_whole(database: str, home: Path, **settings: str) -> AsyncGenerat
     await homing.store.close()
 
 
+class _Still(Actions):
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+def _nothing(asked: Asked) -> None:
+    return None
+
+
 def _admit(homing: Homing, user_id: str, role: Any, token: str) -> None:
     homing.store.write_now(lambda tx: people.add_user(tx, user_id, role=role))
     if homing.store.write_now(lambda tx: people.find_token(tx, token)) is None:
         homing.store.write_now(
-            lambda tx: people.add_token(tx, user_id=user_id, role=role, kind="token", secret=token, expires_at=None)
+            lambda tx: people.add_token(
+                tx,
+                user_id=user_id,
+                role=role,
+                kind="token",
+                secret=token,
+                expires_at=None,
+                # As the owner's token of a home.
+                approve=user_id == OWNER,
+            )
         )

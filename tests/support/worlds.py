@@ -4,8 +4,9 @@ Fixtures: `database` (both kinds, as URLs), `clock`, `store`, `house`, `world`. 
 tests that need another one go by relative times.
 """
 
+import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from homing.model.agents import Agent
+from homing.model.channel_info import ChannelInfo
 from homing.model.contract import BY_NAME
 from homing.model.ids import new_id
 from homing.model.people import OWNER, Caller
@@ -31,6 +33,7 @@ from homing.store.inbounds import NewInbound
 from homing.store.lanes import Head
 from homing.testing import FakeClock, PostgresServer
 from support.hands import StillHands
+from support.recycled import RecycledDatabase
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -39,6 +42,8 @@ START = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 """A Monday, nine o'clock in Berlin."""
 
 OWNER_CALLER = Caller(user_id=OWNER, role="admin", door="api")
+ON_PAGE = replace(OWNER_CALLER, door="page", approve=True)
+"""The owner as the page signs them in."""
 STRANGER = Caller(user_id="stranger", role="user", door="api")
 
 SCHEDULER = "worker_world"
@@ -69,8 +74,16 @@ class World:
     def ask(self, operation: Callable[[Context, A], T], ask: A, *, caller: Caller = OWNER_CALLER) -> T:
         """Ask one operation, in a transaction of its own."""
         row = BY_NAME.get(operation.__name__)
-        run: Callable[..., T] = operation if row is None else bind(row).run
-        return self.write(lambda tx: run(self.ctx(tx, caller), ask))
+        # Of a prepared one nothing is prepared here: what needs that goes through a door.
+        run: Callable[..., T] = operation if row is None or row.kind == "prepared" else bind(row).run
+
+        def work(tx: Tx) -> T:
+            ctx = self.ctx(tx, caller)
+            if row is not None and row.who == "admin":
+                ctx.admin()
+            return run(ctx, ask)
+
+        return self.write(work)
 
     def ctx(self, tx: Tx, caller: Caller = OWNER_CALLER) -> Context:
         return Context(tx=tx, caller=caller, instance=self.instance)
@@ -83,11 +96,11 @@ class World:
         """Let a one-shot's time be over, on either clock."""
         self.write(lambda tx: write_job(tx, job_id, {"at": tx.now() - by}))
 
-    def open_turn(self, key: str, *, job_id: str | None = None) -> str:
+    def open_turn(self, key: str, *, job_id: str | None = None, user_id: str = OWNER) -> str:
         """Open a turn in a session as a worker would: a person's, or that of a job run by hand."""
 
         def work(tx: Tx) -> str:
-            session = sessions.find(tx, key, user_id=OWNER)
+            session = sessions.find(tx, key, user_id=user_id)
             assert session is not None
             if job_id is None:
                 person = NewInbound(
@@ -122,6 +135,45 @@ def write_job(tx: Tx, job_id: str, values: Mapping[str, Any]) -> None:
     tx.run(sa.update(t.job).where(t.job.c.id == job_id).values(dict(values)))
 
 
+def pass_time(store: Store, clock: FakeClock, by: timedelta) -> None:
+    """Let time pass, for every row alike: SQLite goes by the fake clock, PostgreSQL by its own, so that there every
+    instant is set back.
+    """
+    if not store.postgres:
+        clock.advance(by)
+        return
+    # A run's id is its instant: one millisecond more, so that no later one falls on an earlier.
+    micros = by // timedelta(microseconds=1) + 1000
+    # Plain SQL, and all in one message: it is asked for thousands of times.
+    statements = [
+        f'update "{table.name}" set ' + ", ".join(f'"{name}" = "{name}" - {micros}' for name in names)
+        for table in t.metadata.sorted_tables
+        if (names := [column.name for column in table.c if isinstance(column.type, t.Instant)])
+    ]
+    store.write_now(lambda tx: tx.connection.exec_driver_sql("; ".join(statements)))
+
+
+async def stays_idle(store: Store, run: Coroutine[Any, Any, None], did: Callable[[], Any]) -> None:
+    """Let a machine of an outdated process (rule 62) run for some rounds of its store, in which it does nothing; then,
+    with a database that it knows again, until it does.
+    """
+    store.outdated = "the database is newer"
+    machine = asyncio.create_task(run)
+    try:
+        for _ in range(5):
+            await store.read(lambda tx: None)
+            await store.write(lambda tx: None)
+        assert not did()
+        store.outdated = None
+        async with asyncio.timeout(30):
+            while not did():
+                store.bell.ring({"jobs", "deliveries", "approvals", "gates"})
+                await asyncio.sleep(0.01)
+    finally:
+        machine.cancel()
+        await asyncio.gather(machine, return_exceptions=True)
+
+
 def new_turn(tx: Tx, head: Head) -> Turn:
     """A turn about to open on a head."""
     inbound = head.inbound
@@ -140,6 +192,7 @@ def make_instance(settings: Settings | None = None) -> Instance:
         model="offline",
         model_offline=True,
         model_why="No key was found.",
+        channels=lambda settings: [ChannelInfo(name="chat", kind="chat", listens=True)],
         hands=StillHands(),
         settings=settings or load({"TZ": "Europe/Berlin", "HOMING_HOME": "/nonexistent"}),
     )
@@ -180,6 +233,14 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
+def recycled_database(postgres_server: PostgresServer) -> Iterator[RecycledDatabase]:
+    """One PostgreSQL database, as the template is before each test."""
+    recycled = RecycledDatabase(postgres_server, _TEMPLATE)
+    yield recycled
+    recycled.drop()
+
+
+@pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated file that each test copies."""
     path = tmp_path_factory.mktemp("template") / "homing.db"
@@ -195,10 +256,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         shutil.copy(template, tmp_path / "homing.db")
         yield f"sqlite:///{tmp_path / 'homing.db'}"
         return
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    url = server.fresh(_TEMPLATE)
-    yield url
-    server.drop(url)
+    recycled: RecycledDatabase = request.getfixturevalue("recycled_database")
+    yield recycled.url()
 
 
 @pytest.fixture

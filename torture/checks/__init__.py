@@ -5,15 +5,29 @@ Rows and logs alone decide; nothing here knows how Homing does it.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from torture.checks import brakes, closings, deliveries, instants, lanes, messages, rest, runs, steps, walls
+from torture.checks import (
+    approvals,
+    brakes,
+    closings,
+    deliveries,
+    gates,
+    instants,
+    lanes,
+    messages,
+    rest,
+    runs,
+    steps,
+    talk,
+    walls,
+)
 from torture.checks.violation import Violation
 from torture.evidence import Evidence
 
 __all__ = ["CHECKS", "Violation", "check"]
 
 CHECKS: Sequence[Callable[[Evidence], Iterator[Violation]]] = (
-    *lanes.CHECKS, *messages.CHECKS, *instants.CHECKS, *runs.CHECKS, *closings.CHECKS, *steps.CHECKS,
-    *deliveries.CHECKS, *brakes.CHECKS, *walls.CHECKS, *rest.CHECKS,
+    *lanes.CHECKS, *messages.CHECKS, *instants.CHECKS, *runs.CHECKS, *gates.CHECKS, *closings.CHECKS, *steps.CHECKS,
+    *approvals.CHECKS, *deliveries.CHECKS, *talk.CHECKS, *brakes.CHECKS, *walls.CHECKS, *rest.CHECKS,
 )  # fmt: skip
 
 

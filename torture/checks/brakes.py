@@ -1,4 +1,4 @@
-"""Loop brakes: every cause is counted one deeper, and no job or hook keeps a conversation going by itself for long."""
+"""Loop brakes: every cause is counted one deeper, and nothing but a person keeps a conversation going for long."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,8 @@ def one_deeper(evidence: Evidence) -> Iterator[Violation]:
         along = inbound["line"] == "note" and turn is not None and turn["source"] == "person"
         if inbound["state"] == "taken" and not inbound["injected"] and not along:
             taken[inbound["turn_id"]] = max(taken.get(inbound["turn_id"], 0), inbound["depth"])
-        if inbound["depth"] > _DEEPEST:
+        # An agent's answer beyond it is not lost: it waits as a note, and opens no turn.
+        if inbound["depth"] > _DEEPEST and (inbound["source"], inbound["line"]) != ("agent", "note"):
             yield broken("too_deep", f"{inbound['id']} is {inbound['depth']} deep")
         if inbound["source"] == "report":
             yield from _reported(inbound, evidence)
@@ -36,13 +37,13 @@ def _reported(inbound: Row, evidence: Evidence) -> Iterator[Violation]:
 
 
 def not_too_many(evidence: Evidence) -> Iterator[Violation]:
-    """Of the turns that one job or hook caused a session never had more than so many in so long."""
+    """Of the turns that one job, hook, grant or other agents' answers caused a session had only so many in so long."""
     openers = {inbound["turn_id"]: inbound for inbound in evidence["inbound"] if inbound["line"] == "machines"}
     caused: dict[tuple[int, str | None], list[int]] = {}
     for turn in evidence["turn"]:
         opener = openers.get(turn["id"], turn)
         if opener["depth"] > 0 and turn["source"] != "person":
-            cause = turn["job_id"] or opener.get("hook_id")
+            cause = turn["job_id"] or opener.get("hook_id") or opener.get("grant_id") or turn["source"]
             caused.setdefault((turn["session_id"], cause), []).append(turn["opened_at"])
     for (session_id, cause), opened in caused.items():
         opened.sort()

@@ -73,7 +73,9 @@ def everything_owed_is_said(evidence: Evidence) -> Iterator[Violation]:
         if place in owed:
             yield broken("outbound_without_cause", f"outbound {outbound['n']} owes {place} a second time")
         owed[place] = outbound
-        apart = evidence.sessions[outbound["session_id"]]["parent_id"] is not None
+        session = evidence.sessions[outbound["session_id"]]
+        # Where an agent is asked by others, its answer goes back to them.
+        apart = session["parent_id"] is not None or session["key"].startswith("agent:")
         if outbound["n"] not in carried and not apart:
             yield broken("outbound_without_delivery", f"outbound {outbound['n']} is owed to nobody")
     for place, message in evidence.messages.items():

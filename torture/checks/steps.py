@@ -156,10 +156,15 @@ def _model_steps(evidence: Evidence) -> dict[str, list[Row]]:
 
 def own_deeds_once(evidence: Evidence) -> Iterator[Violation]:
     """What our own tools did is there exactly as often as their steps say."""
+    asked = {approval["call_key"] for approval in evidence["approval"]}
     done = Counter(
-        (step["name"], step["turn_id"]) for step in evidence["step"]
-        if step["kind"] == "tool" and step["state"] == "done" and not step["failed"]
-    )  # fmt: skip
+        (step["name"], step["turn_id"])
+        for step in evidence["step"]
+        if step["kind"] == "tool"
+        and step["state"] == "done"
+        and not step["failed"]
+        and f"{step['turn_id']}:{step['key']}" not in asked
+    )
     made = Counter(job["origin_turn_id"] for job in evidence["job"] if job["origin_turn_id"] is not None)
     for turn_id in evidence.turns:
         if made[turn_id] != done["schedule_task", turn_id]:
@@ -167,6 +172,7 @@ def own_deeds_once(evidence: Evidence) -> Iterator[Violation]:
                 "own_deed_not_once", f"{turn_id} made {made[turn_id]} jobs in {done['schedule_task', turn_id]} steps"
             )
     kept = sum(count for (name, _), count in done.items() if name == "remember")
+    kept += sum(one["tool"] == "remember" and one["state"] == "done" for one in evidence["approval"])
     if kept != len(evidence["memory"]):
         yield broken(
             "own_deed_not_once", f"{kept} steps remembered something, and there are {len(evidence['memory'])} memories"

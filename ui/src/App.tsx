@@ -1,31 +1,39 @@
 // Which page is shown: the sign-in, or the frame with one page in it.
 import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect } from "react";
 import { keys } from "./api/cache";
 import { onSignedOut } from "./api/client";
-import { connect, useConnection } from "./api/live";
+import { connect } from "./api/live";
 import { updateMe } from "./api/operations";
-import { useMe } from "./api/queries";
+import { useMe, useUnread } from "./api/queries";
+import { Arrivals } from "./arrivals/ArrivalCard";
 import { ChatPage } from "./chat/ChatPage";
+import { useNotifications } from "./chat/notify";
 import { Frame } from "./Frame";
 import { useKeyboard } from "./keyboard";
 import {
   AgentPage,
   AgentsPage,
+  ApprovalPage,
+  ApprovalsPage,
   AutomationPage,
   AutomationsPage,
   DeliveriesPage,
   EditPage,
+  InboxPage,
   preloadPages,
   RunPage,
   SettingsPage,
   TurnPage,
+  UsagePage,
   WeekPage,
 } from "./lazyPages";
 import { EmptyState, Loading } from "./parts/EmptyState";
 import { PageErrorBoundary } from "./parts/ErrorBoundary";
 import { TooltipProvider } from "./parts/Tooltip";
 import { Toasts, toastError } from "./parts/toasts";
+import { useTab } from "./parts/useTitle";
+import { usePush } from "./push";
 import { Link, navigate, partsOfPath, usePath } from "./router";
 import { SignInPage } from "./SignInPage";
 import { browserZone } from "./time/format";
@@ -42,10 +50,12 @@ export function App() {
 
 function SignedIn({ path }: { path: string }) {
   const client = useQueryClient();
-  const ready = useReadyToLoad();
   usePreloadedPages();
   useKeyboard();
   useAdoptZone();
+  useNotifications();
+  usePush();
+  useTab(useUnread());
 
   useEffect(() => {
     const forget = onSignedOut(() => {
@@ -62,26 +72,12 @@ function SignedIn({ path }: { path: string }) {
 
   return (
     <Frame>
-      {ready && (
-        <PageErrorBoundary path={path}>
-          <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>
-        </PageErrorBoundary>
-      )}
+      <Arrivals />
+      <PageErrorBoundary path={path}>
+        <Suspense fallback={<PageLoading />}>{pageAt(path)}</Suspense>
+      </PageErrorBoundary>
     </Frame>
   );
-}
-
-const HELLO_MS = 700;
-
-/** Lists are fetched after the stream's hello, so that no change is missed in between; but not later than HELLO_MS. */
-function useReadyToLoad(): boolean {
-  const connection = useConnection();
-  const [waiting, setWaiting] = useState(true);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setWaiting(false), HELLO_MS);
-    return () => window.clearTimeout(timer);
-  }, []);
-  return connection !== "connecting" || !waiting;
 }
 
 const IDLE_MS = 3000;
@@ -118,11 +114,15 @@ function pageAt(path: string) {
   if (room === "agents" && id !== undefined && more === undefined)
     return <AgentPage agentId={id === "new" ? null : id} key={id} />;
   if (room === "runs" && id !== undefined && more === undefined) return <RunPage runId={id} key={id} />;
+  if (room === "approvals" && id !== undefined && more === undefined) return <ApprovalPage approvalId={id} key={id} />;
   if (room === "turns" && id !== undefined && more === undefined) return <TurnPage turnId={id} key={id} />;
   if (parts.length === 1) {
+    if (room === "inbox") return <InboxPage />;
+    if (room === "approvals") return <ApprovalsPage />;
     if (room === "agents") return <AgentsPage />;
     if (room === "week") return <WeekPage />;
     if (room === "deliveries") return <DeliveriesPage />;
+    if (room === "usage") return <UsagePage />;
     if (room === "settings") return <SettingsPage />;
   }
   return <NotFound />;
@@ -138,7 +138,7 @@ function PageLoading() {
 
 function NotFound() {
   return (
-    <EmptyState icon="search" title="There is no such page">
+    <EmptyState icon="search" title="There is no such page" whole>
       <Link to="/" className="link">
         Go to your conversations
       </Link>

@@ -1,28 +1,23 @@
 // What stands around every page: the side with places and conversations, and on phones a bar at the foot.
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { useConnection } from "./api/live";
-import { useStatus } from "./api/queries";
+import { useInboxCount, useStatus } from "./api/queries";
 import { SessionList } from "./chat/SessionList";
 import { shortcuts, showShortcuts, useShortcutsShown } from "./keyboard";
-import { Icon, type IconName } from "./parts/Icon";
+import { Icon } from "./parts/Icon";
 import { Logo } from "./parts/Logo";
 import { Sheet } from "./parts/Sheet";
+import { places } from "./places";
 import { Link, usePath } from "./router";
+import { Palette } from "./search/Palette";
 import { useNow } from "./time/clock";
-
-const places: { to: string; name: string; icon: IconName; rooms: string[] }[] = [
-  { to: "/", name: "Chat", icon: "chat", rooms: ["", "chat", "turns"] },
-  { to: "/automations", name: "Automations", icon: "clock", rooms: ["automations", "runs"] },
-  { to: "/week", name: "Week", icon: "week", rooms: ["week"] },
-  { to: "/agents", name: "Agents", icon: "agent", rooms: ["agents"] },
-  { to: "/deliveries", name: "Deliveries", icon: "delivery", rooms: ["deliveries"] },
-  { to: "/settings", name: "Settings", icon: "settings", rooms: ["settings"] },
-];
+import { zoneName } from "./time/format";
 
 export function Frame({ children }: { children: ReactNode }) {
   const main = useRef<HTMLElement>(null);
   const path = usePath();
   useEffect(() => void main.current?.scrollTo(0, 0), [path]);
+  useHeadingFocus(main, path);
   return (
     <div className="flex h-dvh flex-col md:flex-row">
       <a href="#main" className="sr-only z-50 rounded bg-paper p-3 focus:not-sr-only focus:absolute">
@@ -56,18 +51,60 @@ export function Frame({ children }: { children: ReactNode }) {
         <Places />
       </nav>
       <Shortcuts />
+      <Palette />
     </div>
   );
+}
+
+const HEADING_MS = 5000;
+
+/** After a change of page the focus is at its heading, unless the page put it elsewhere or one went on meanwhile. */
+function useHeadingFocus(main: RefObject<HTMLElement | null>, path: string) {
+  const before = useRef(path);
+  useEffect(() => {
+    const box = main.current;
+    if (before.current === path || !box) return;
+    before.current = path;
+    const left = new AbortController();
+    const observer = new MutationObserver(attempt);
+    const timer = window.setTimeout(stop, HEADING_MS);
+
+    function stop() {
+      left.abort();
+      observer.disconnect();
+      window.clearTimeout(timer);
+    }
+
+    function attempt() {
+      const active = document.activeElement;
+      // The page before may be hidden and still there, with the focus in it, until this one is loaded.
+      const inPage = active !== box && box?.contains(active) && active?.checkVisibility();
+      if (inPage || active?.closest("dialog")) return stop();
+      const heading = [...(box?.querySelectorAll("h1") ?? [])].find((one) => one.checkVisibility());
+      if (!heading) return;
+      stop();
+      heading.tabIndex = -1;
+      heading.focus({ preventScroll: true });
+    }
+
+    observer.observe(box, { childList: true, subtree: true });
+    for (const event of ["keydown", "pointerdown"])
+      document.addEventListener(event, stop, { signal: left.signal, capture: true });
+    attempt();
+    return stop;
+  }, [main, path]);
 }
 
 function Places({ side = false }: { side?: boolean }) {
   const room = usePath().split("/")[1] ?? "";
   const status = useStatus().data;
   const attention: Record<string, number> = {
+    "/inbox": useInboxCount(),
     "/automations": status?.jobs.attention ?? 0,
     "/deliveries": status?.deliveries.dead ?? 0,
   };
-  return places.map(({ to, name, icon, rooms }) => {
+  const shown = places.filter(({ sideOnly }) => side || !sideOnly);
+  return shown.map(({ to, name, icon, rooms }) => {
     const here = rooms.includes(room);
     const count = attention[to] ?? 0;
     const look = side
@@ -83,12 +120,14 @@ function Places({ side = false }: { side?: boolean }) {
   });
 }
 
+const countWord: Record<string, string> = { Deliveries: "undelivered", Inbox: "to look at" };
+
 function Count({ count, side, of }: { count: number; side: boolean; of: string }) {
   const place = side ? "ml-auto" : "absolute top-0.5 left-1/2 ml-2";
   return (
     <span className={`rounded-full bg-bad px-1.5 text-fine leading-[1.15rem] font-semibold text-paper ${place}`}>
       {count > 99 ? "99+" : count}
-      <span className="sr-only">{of === "Deliveries" ? " undelivered" : " need you"}</span>
+      <span className="sr-only">{` ${countWord[of] ?? "need you"}`}</span>
     </span>
   );
 }
@@ -117,7 +156,7 @@ function ServerClock() {
         minute: "2-digit",
         second: "2-digit",
       }).format(now)}{" "}
-      <span className="zone">{zone}</span>
+      <span className="zone">{zoneName(zone)}</span>
     </span>
   );
 }

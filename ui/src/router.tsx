@@ -7,8 +7,16 @@ const address = createStore(globalThis.location, (notify) => {
   return () => window.removeEventListener("popstate", notify);
 });
 
+let repeats = 0;
+
+/** Counts how often one asked for the place where one is: what a link points to is shown again. */
+export const useRepeats = () => address.use(() => repeats);
+
 export function navigate(to: string, options: { replace?: boolean } = {}) {
-  if (to === location.pathname + location.search) return;
+  if (to === location.pathname + location.search) {
+    repeats += 1;
+    return address.notify();
+  }
   if (options.replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   address.notify();
@@ -40,6 +48,8 @@ export const pathTo = {
   agent: (id: string) => `/agents/${encodeURIComponent(id)}`,
   job: (id: string) => `/automations/${encodeURIComponent(id)}`,
   editJob: (id: string) => `/automations/${encodeURIComponent(id)}/edit`,
+  memory: (id: string) => `/settings?memory=${encodeURIComponent(id)}`,
+  approval: (id: string) => `/approvals/${encodeURIComponent(id)}`,
   turn: (id: string) => `/turns/${encodeURIComponent(id)}`,
   run: (id: string) => `/runs/${encodeURI(id)}`,
 };

@@ -24,6 +24,18 @@ class _Provider:
     model: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChoosableProvider:
+    """A provider whose key a person may give."""
+
+    provider: str
+    name: str
+    model: str
+    """What to begin with."""
+    has_key: bool
+    installed: bool
+
+
 _PROVIDERS = (
     _Provider(key="ANTHROPIC_API_KEY", sdk="anthropic", model="anthropic:claude-sonnet-5-5"),
     _Provider(key="OPENAI_API_KEY", sdk="openai", model="openai:gpt-6.1-terra"),
@@ -58,6 +70,39 @@ _NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "huggingface": ("huggingface_hub", ("HF_TOKEN",)),
     "bedrock": ("boto3", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")),
 }
+
+
+_NAMES = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "google": "Google",
+    "mistral": "Mistral",
+    "groq": "Groq",
+    "deepseek": "DeepSeek",
+}
+_OPENROUTER = "openrouter:openrouter/auto"
+
+
+def choosable_providers(env: Mapping[str, str]) -> list[ChoosableProvider]:
+    """List the providers that need nothing but a key."""
+    models = {provider.model.partition(":")[0]: provider.model for provider in _PROVIDERS}
+    models["openrouter"] = _OPENROUTER
+    return [
+        ChoosableProvider(
+            provider=provider,
+            name=_NAMES.get(provider, "OpenRouter"),
+            model=model,
+            has_key=any(env.get(key) for key in _NEEDS[provider][1]),
+            installed=_is_installed(_NEEDS[provider][0]),
+        )
+        for provider, model in models.items()
+    ]
+
+
+def needs_key(name: str) -> bool:
+    """Say whether a key is all that a model lacks: its provider is known, and its package installed."""
+    provider, colon, model = name.partition(":")
+    return bool(colon and model) and provider in _NEEDS and _is_installed(_NEEDS[provider][0])
 
 
 def why_unusable(name: str, env: Mapping[str, str], *, default: str) -> str | None:
@@ -108,8 +153,8 @@ def choose(setting: str | None, env: Mapping[str, str]) -> Choice:
     return Choice(
         name=OFFLINE,
         offline=True,
-        why="No model key was found. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOMING_MODEL to a model's name such "
-        "as openai-chat:gpt-5, and start again.",
+        why="No model was chosen and no key was found. Choose one in Settings or with `homing model set`, or set"
+        " ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.",
     )
 
 

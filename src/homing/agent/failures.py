@@ -14,16 +14,19 @@ from pydantic_ai.exceptions import (
     ModelRequestRejectedError,
     UnexpectedModelBehavior,
 )
+from pydantic_ai.models import Model
 
 from homing.agent.text import clean
-from homing.model.errors import ModelFailed, shortened
+from homing.model.errors import ModelCause, ModelFailed, shortened
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_CAUSES: Mapping[int, ModelCause] = {401: "key", 404: "name", 429: "limit"}
 _MOST = 1000
 # What is looked at of a provider's words: anybody can send megabytes of them.
 MAX_MASKED = 8192
 _SECRET_NAMES = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _LEAST_SECRET = 8
+_LEAST_PART = 6
 # Keys by their usual beginnings, and whatever is called a key and looks like one. Some providers repeat a part of it.
 _KEYS = re.compile(
     r"\b(?P<start>(?:sk|pk|rk|gsk|xai|hf|ghp|glpat)[-_]|AIza|Bearer\s+)[\w.*…-]{4,}"
@@ -32,11 +35,11 @@ _KEYS = re.compile(
 )
 
 
-def model_failed(error: Exception) -> ModelFailed:
-    """Say what went wrong with a model call, and whether trying again can help."""
+def model_failed(error: Exception, *, key: str | None = None) -> ModelFailed:
+    """Say what went wrong with a model call, and whether trying again can help; never the key it was made with."""
     retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
-    said = shortened(mask_keys(clean(_sentence(error))), _MOST)
-    return ModelFailed(said, permanent=not _is_transient(error), retry_after=retry_after)
+    said = shortened(without_key(mask_keys(clean(_sentence(error))), key), _MOST)
+    return ModelFailed(said, permanent=not _is_transient(error), retry_after=retry_after, cause=_cause(error))
 
 
 def mask_keys(text: str) -> str:
@@ -46,6 +49,32 @@ def mask_keys(text: str) -> str:
         if len(value) >= _LEAST_SECRET and _SECRET_NAMES.search(name):
             text = text.replace(value, "***")
     return _KEYS.sub(lambda found: f"{found['start'] or found['name']}***", text)
+
+
+def without_key(text: str, key: str | None) -> str:
+    """Take a key out of a provider's words, also where only a part of it is repeated."""
+    if not key:
+        return text
+    text = text.replace(key, "***")
+    found: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + _LEAST_PART
+        if len(text) < end or text[start:end] not in key:
+            found.append(text[start])
+            start += 1
+            continue
+        while end < len(text) and text[start : end + 1] in key:
+            end += 1
+        found.append("***")
+        start = end
+    return "".join(found)
+
+
+def key_of(model: Model) -> str | None:
+    """Give the key that a model is asked with, where its client shows it."""
+    key = getattr(getattr(model, "client", None), "api_key", None)
+    return key if isinstance(key, str) and len(key) >= _LEAST_SECRET else None
 
 
 def _ends(text: str) -> str:
@@ -66,6 +95,16 @@ def _sentence(error: Exception) -> str:
         held = cast(Mapping[str, Any], body)
         body = held.get("error") or held.get("message") or held.get("detail") or str(held)
     return f"{body or 'No explanation'} ({error.status_code} from {error.model_name})"
+
+
+def _cause(error: Exception) -> ModelCause | None:
+    if isinstance(error, ModelQuotaExceededError):
+        return "credit"
+    if not isinstance(error, ModelHTTPError):
+        return None
+    if error.status_code >= 500:
+        return "server"
+    return _CAUSES.get(error.status_code)
 
 
 def _is_transient(error: Exception) -> bool:

@@ -25,7 +25,8 @@ from homing.agent.models import Models
 from homing.agent.prices import usage_of_call
 from homing.agent.resume import rebuild, settle
 from homing.agent.text import cut
-from homing.model.turns import NOTHING_USED, Usage
+from homing.model.model_setting import ModelSetting
+from homing.model.turns import CallUsage
 
 # Scripts in which about every character is a token of its own.
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
@@ -137,16 +138,21 @@ def fit(
 
 
 async def summarise(
-    models: Models, model: str, previous: str | None, messages: Sequence[ModelMessage]
-) -> tuple[str, Usage]:
+    models: Models,
+    model: str,
+    previous: str | None,
+    messages: Sequence[ModelMessage],
+    *,
+    setting: ModelSetting | None = None,
+) -> tuple[str, CallUsage]:
     """Fold messages into the running summary with one model call; may raise `ModelFailed`."""
     if model == OFFLINE:
-        return OFFLINE_SUMMARY, NOTHING_USED
+        return OFFLINE_SUMMARY, CallUsage()
     before = frame("summary.earlier", previous) if previous else "(none)"
     since = frame("summary.transcript", transcript(messages))
     text = f"Earlier summary:\n{before}\n\nMessages since then:\n{since}"
     request = ModelRequest([UserPromptPart(text)])
-    response = await stream(await models.get(model), models.settings(model), [request], SUMMARY_INSTRUCTIONS)
+    response = await stream(await models.get(model, setting), models.settings(model), [request], SUMMARY_INSTRUCTIONS)
     return (response.text or "").strip(), usage_of_call(response, model)
 
 

@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from homing.model.errors import ModelFailed
+from homing.model.model_setting import ModelSetting
+
 if TYPE_CHECKING:
     # Only names here: the library takes half a second to import, and code that offers a tool need not pay that.
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -84,7 +87,9 @@ class Journal(Protocol):
         """Keep a finished model response."""
         ...
 
-    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
+    async def model_retried(
+        self, failed: ModelFailed, *, name: str, n: int, duration_ms: int, wait_seconds: float
+    ) -> None:
         """Keep that a model call failed, with the provider's words, and is made again after a wait."""
         ...
 
@@ -94,6 +99,10 @@ class Journal(Protocol):
 
     async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
         """Keep a finished tool call. Of `own` tools only failures come here: they had no effect to be kept with."""
+        ...
+
+    async def check_budget(self) -> None:
+        """Raise `OverBudget` when no further model call of this turn may begin."""
         ...
 
     async def take_injected(self) -> Sequence[str]:
@@ -132,6 +141,23 @@ class LiveStep:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeenFile:
+    """The bytes of a file that a model is shown."""
+
+    media_type: str
+    data: bytes
+
+
+ReadFile: TypeAlias = "Callable[[str, Mapping[str, int]], Awaitable[SeenFile | str | None]]"
+"""Reads a file of this conversation if it is of one of these types and at most so large. Else it says why it cannot be
+shown, or nothing where its line says all there is to say."""
+
+
+async def no_files(file_id: str, limits: Mapping[str, int]) -> None:
+    """Show no file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ask:
     """Everything an agent needs for one turn."""
 
@@ -148,6 +174,9 @@ class Ask:
     tools: Sequence[Tool]
     kept: Sequence[KeptStep] = ()
     """What an earlier attempt at this turn finished already."""
+    read_file: ReadFile = no_files
+    setting: ModelSetting | None = None
+    """The key and address the model is asked with, where they are not the environment's."""
     thinking: str | None = None
     max_model_calls: int = 40
     facts: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
 from pydantic_ai.direct import model_request_stream
@@ -24,11 +24,12 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from homing.agent.failures import model_failed
+from homing.agent.failures import key_of, model_failed
 from homing.agent.journal import LiveStep, Tool
 from homing.agent.live import Live
 from homing.agent.progress import Progress
 from homing.agent.resume import settle, with_parts
+from homing.agent.seen_files import with_files, without_files
 from homing.agent.text import clean, clean_value
 from homing.model.errors import Error, ModelFailed
 
@@ -60,27 +61,41 @@ async def _try(
     """Give the response, and how long the call took that gave it."""
     waits = iter(WAIT_SECONDS)
     while True:
+        await turn.journal.check_budget()
         started = time.monotonic()
         await _show_injected(turn)
         await turn.journal.tell(LiveStep(n=n, kind="model", name=turn.ask.model, state="started"))
-        request = [*settle(turn.ask.history), *turn.messages]
+        plain = [*settle(turn.ask.history), *turn.messages]
+        request = await with_files(plain, turn.ask.read_file, model.profile)
+        request = without_files(request) if turn.blind else request
         async with Live(turn.journal) as live:
             try:
                 response = await stream(model, settings, request, turn.ask.instructions, turn.ask.tools, live.add)
             except ModelFailed as failed:
                 await live.take_back()
-                wait = next(waits, None)
-                if failed.permanent or wait is None:
+                pause = _pause(turn, failed, waits, saw_files=request != plain)
+                if pause is None:
                     raise
-                pause = wait if failed.retry_after is None else min(failed.retry_after, LONGEST_WAIT_SECONDS)
-                said = failed.detail
+                failure = failed
             else:
                 await live.flush()
                 return response, _ms_since(started)
         await turn.journal.model_retried(
-            said, name=turn.ask.model, n=n, duration_ms=_ms_since(started), wait_seconds=pause
+            failure, name=turn.ask.model, n=n, duration_ms=_ms_since(started), wait_seconds=pause
         )
         await sleep(pause)
+
+
+def _pause(turn: Progress, failed: ModelFailed, waits: Iterator[float], *, saw_files: bool) -> float | None:
+    """Say how long to wait before the call is made again; None when it is not."""
+    if failed.permanent and saw_files and not turn.blind:
+        # A picture that a provider refuses must not cost the answer, nor those of the turns that follow.
+        turn.blind = True
+        return 0.0
+    wait = next(waits, None)
+    if failed.permanent or wait is None:
+        return None
+    return wait if failed.retry_after is None else min(failed.retry_after, LONGEST_WAIT_SECONDS)
 
 
 def _ms_since(started: float) -> int:
@@ -120,7 +135,7 @@ async def stream(
     except Error:
         raise
     except Exception as error:
-        raise model_failed(error) from error
+        raise model_failed(error, key=key_of(model)) from error
     refuse_half_answers(response)
     return replace(response, parts=[_cleaned(part) for part in response.parts])
 

@@ -23,6 +23,8 @@ class Progress:
     """Keys of unrepeatable calls that an earlier attempt began and did not finish."""
     steps: int
     """How many steps were numbered so far."""
+    blind: bool = False
+    """The provider refused a call with files: they are not shown any more in this turn."""
 
     @classmethod
     def take_up(cls, ask: Ask, journal: Journal) -> "Progress":

@@ -21,6 +21,8 @@ from homing.agent.named_urls import host_of, named, urls_in
 from homing.agent.sources import FETCH, OURS, SEARCH, UNCONFIRMED, WEB
 
 _MEMORY = re.compile(r"\[data [0-9a-f]{12} from memory: ")
+# Cards and the ends of requests, as long as nobody else's words are in them.
+_OUR_WORDS = re.compile(r"\[data [0-9a-f]{12} from Homing itself: (?:a card|how the request) ")
 
 
 def shown_before(ask: Ask, messages: Sequence[ModelMessage]) -> Shown:
@@ -51,6 +53,8 @@ class _Seen:
         # Of an automation only whole URLs count, as in its own turn.
         self.texts.append("\n".join(urls_in(words)) if words.startswith(TRIGGERED) else words)
         for frame in frames:
+            if _OUR_WORDS.match(frame):
+                continue
             if not _MEMORY.match(frame) or UNCONFIRMED in frame:
                 self._came_from(frame.partition(" from ")[2].partition(":")[0])
 

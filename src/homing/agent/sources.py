@@ -2,7 +2,9 @@
 
 from homing.agent.frames import FRAME_BEGINS, clean_name
 from homing.model.agents import SCHEDULERS
-from homing.model.messages import Message, NewMessage
+from homing.model.files import attached
+from homing.model.incoming import EDITS
+from homing.model.messages import FROM_AGENT, FROM_NAME, Message, NewMessage
 
 FETCH = "fetch_url"
 SEARCH = "search_web"
@@ -10,9 +12,11 @@ SEARCH = "search_web"
 UNCONFIRMED = "unconfirmed, from"
 
 WEB = (FETCH, SEARCH)
+# In a message's meta: somebody who is not the conversation's user wrote it.
+GUEST = "guest"
 
 # Tools whose results are our own words: what is framed in them still comes from elsewhere.
-OURS = frozenset({*SCHEDULERS, "remember", "recall", "forget", "nothing_to_report"})
+OURS = frozenset({*SCHEDULERS, "remember", "recall", "forget", "ask_question", "send_message", "nothing_to_report"})
 
 
 def outside_result(tool: str, text: str) -> str | None:
@@ -27,6 +31,9 @@ AnyMessage = Message | NewMessage
 
 def outside_source(message: AnyMessage) -> str | None:
     """Name in words where a message came from, if what it says is neither a person's nor our own."""
+    if message.role == "user" and message.files:
+        # A person sent it, but what is in it need not be theirs.
+        return f"file {clean_name(attached(message.files)[0].name)}"
     match message.kind:
         case "note" if is_hook(message):
             return f"hook {hook_name(message)}"
@@ -37,9 +44,32 @@ def outside_source(message: AnyMessage) -> str | None:
         case "scheduled":
             return f"job {job_name(message)}"
         case "note" if message.meta.get("source") == "agent":
-            return "agent"
+            return f"agent {agent_name(message)}"
+        case "note" if is_approval(message) and isinstance(message.meta.get("outside"), str):
+            return str(message.meta["outside"])
+        case "chat" | "note" if is_guest(message):
+            return f"guest {guest_name(message)}"
         case _:
             return None
+
+
+def is_approval(message: AnyMessage) -> bool:
+    """Say whether a message tells how an approval ended."""
+    return message.kind == "note" and message.meta.get("source") == "system" and "approval_id" in message.meta
+
+
+def is_edit(message: AnyMessage) -> bool:
+    """Say whether a message tells how somebody changed what they had written."""
+    return message.kind == "note" and message.meta.get("source") == "person" and EDITS in message.meta
+
+
+def is_guest(message: AnyMessage) -> bool:
+    return message.role == "user" and message.meta.get(GUEST) is True
+
+
+def guest_name(message: AnyMessage) -> str:
+    """Name a guest so that nobody takes them for the conversation's user, whatever they call themselves."""
+    return clean_name(str(message.meta.get("sender_name") or message.meta.get("sender_id") or ""))
 
 
 def is_hook(message: AnyMessage) -> bool:
@@ -48,6 +78,10 @@ def is_hook(message: AnyMessage) -> bool:
 
 def is_event(message: AnyMessage) -> bool:
     return message.role == "user" and "cron_job_id" in message.meta
+
+
+def agent_name(message: AnyMessage) -> str:
+    return clean_name(str(message.meta.get(FROM_NAME) or message.meta.get(FROM_AGENT) or ""))
 
 
 def hook_name(message: AnyMessage) -> str:

@@ -9,15 +9,15 @@ import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TypeAlias
 
 import httpx2
 from standardwebhooks import Webhook
 
-from homing.channels import Letter, Receipt
+from homing.channels import Capabilities, Channel, Part, Receipt
 from homing.channels.pinned import Network, PinnedTransport, direct
+from homing.channels.retry_after import LATER, read_retry_after
 from homing.model.addresses import Address, names_loopback, refused_because
 from homing.model.brakes import DEPTH_HEADER
 from homing.model.clock import Clock
@@ -29,15 +29,12 @@ ShowMessage: TypeAlias = Callable[[Message], Mapping[str, object]]
 """Gives a message as the API shows it: a webhook's data is the public JSON, whose home is not here."""
 """Gives url and secret of a webhook's id; None when it was removed."""
 
-# Of the 4xx these say "later", not "no".
-_LATER = (408, 425, 429)
-_LONGEST_WAIT_SECONDS = 3600.0
 
-
-class WebhookChannel:
-    """Sends to `webhook:wh_…`."""
+class WebhookChannel(Channel):
+    """Sends to `webhook:wh_…`: one part per delivery, under the delivery's id, by which receivers know a repeat."""
 
     name = "webhook"
+    capabilities = Capabilities(max_length=None, markdown=True, resend="deduplicated")
 
     def __init__(
         self,
@@ -56,26 +53,31 @@ class WebhookChannel:
         self._timeout_seconds = timeout_seconds
         self._tls = tls or httpx2.create_ssl_context()
 
-    async def send(self, letter: Letter) -> Receipt:
-        """POST a letter; whatever is not a 2xx in time has failed."""
-        known = await self._find(letter.place)
+    async def check(self) -> str:
+        """Each user has their own; there is nothing to sign in to."""
+        return "signed webhooks"
+
+    async def send(self, part: Part) -> Receipt:
+        """POST a part; whatever is not a 2xx in time has failed."""
+        known = await self._find(part.place)
         if known is None:
             raise ChannelFailed("This webhook was removed.", permanent=True)
         url, secret = known
-        body = cloud_event(letter, self._show(letter.message))
-        headers = {**self._sign(secret, letter.delivery_id, body), DEPTH_HEADER: str(letter.depth)}
+        body = cloud_event(part, self._show(part.message))
+        headers = {**self._sign(secret, part.delivery_id, body), DEPTH_HEADER: str(part.depth)}
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 status, retry_after = await self._post(httpx2.URL(url), headers, body)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise ChannelFailed(f"The receiver did not answer within {self._timeout_seconds:g} seconds.") from error
+            detail = f"The receiver did not answer within {self._timeout_seconds:g} seconds."
+            raise ChannelFailed(detail, unsure=True) from error
         except httpx2.ConnectError as error:
             raise ChannelFailed(f"The receiver could not be reached: {_short(error)}.") from error
         except httpx2.InvalidURL as error:
             raise ChannelFailed("This webhook's URL cannot be used.", permanent=True) from error
         except httpx2.HTTPError as error:
-            raise ChannelFailed(f"The receiver broke off: {_short(error)}.") from error
-        return _judge(status, self._seconds(retry_after))
+            raise ChannelFailed(f"The receiver broke off: {_short(error)}.", unsure=True) from error
+        return _judge(status, read_retry_after(retry_after, self._clock.now()))
 
     async def _post(self, url: httpx2.URL, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
         if url.userinfo or url.scheme not in ("http", "https"):
@@ -103,32 +105,18 @@ class WebhookChannel:
             "webhook-signature": Webhook(secret).sign(delivery_id, now, body.decode()),
         }
 
-    def _seconds(self, retry_after: str | None) -> float | None:
-        """Read a Retry-After, seconds or a date; one that cannot be read counts as none."""
-        if retry_after is None:
-            return None
-        try:
-            seconds = float(retry_after) if retry_after.isdecimal() else self._until(retry_after)
-        except (ValueError, OverflowError):
-            return None
-        return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS)
 
-    def _until(self, date: str) -> float:
-        instant = parsedate_to_datetime(date)
-        return ((instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - self._clock.now()).total_seconds()
-
-
-def cloud_event(letter: Letter, data: Mapping[str, object]) -> bytes:
-    """Write a letter as a CloudEvent."""
+def cloud_event(part: Part, data: Mapping[str, object]) -> bytes:
+    """Write a message as a CloudEvent."""
     event: dict[str, object] = {
         "specversion": "1.0",
         "type": "homing.message",
-        "id": letter.delivery_id,
-        "source": f"/api/sessions/{letter.session_key}",
+        "id": part.delivery_id,
+        "source": f"/api/sessions/{part.session_key}",
     }
-    if letter.job_id is not None:
-        event["subject"] = letter.job_id
-    event |= {"time": _instant(letter.created_at), "data": data}
+    if part.job_id is not None:
+        event["subject"] = part.job_id
+    event |= {"time": _instant(part.created_at), "data": data}
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -140,7 +128,7 @@ def _judge(status: int, retry_after: float | None) -> Receipt:
             f"The receiver answered {status}, and redirects are not followed: add the webhook with its final URL.",
             permanent=True,
         )
-    permanent = 400 <= status < 500 and status not in _LATER
+    permanent = 400 <= status < 500 and status not in LATER
     raise ChannelFailed(f"The receiver answered {status}.", permanent=permanent, retry_after=retry_after)
 
 

@@ -1,23 +1,27 @@
 """`agents list`, `get`, `add`, `update`, `remove`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from homing.cli.completion import agents as completed
 from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.lookup import find_agent
 from homing.cli.problems import Problem, refused
 from homing.cli.resources import Resource, show_all
 from homing.model.agents import BUILT_IN, MAIN, id_from_name
 from homing.model.contract import Json
+from homing.model.packages import npm_name_in, pip_name
 
 _LISTS = {"hosts": "host", "secrets": "secret", "guest_tools": "guest-tool"}
 
-AgentSaid = Annotated[str, typer.Argument(metavar="AGENT", help="An id, a beginning of one, or a name.")]
+AgentSaid = Annotated[
+    str, typer.Argument(metavar="AGENT", help="An id, a beginning of one, or a name.", autocompletion=completed)
+]
 Model = Annotated[str | None, typer.Option(help="Such as openai-chat:gpt-5; '' is the server's.")]
 Thinking = Annotated[
     str | None, typer.Option(help="off, on, minimal, low, medium, high, xhigh or max; '' uses the model's default.")
@@ -28,7 +32,11 @@ Instructions = Annotated[
 ]
 Tool = Annotated[
     list[str] | None,
-    typer.Option("--tool", metavar="NAME[=allow|deny]", help="Allow or deny a tool; may be given several times."),
+    typer.Option(
+        "--tool",
+        metavar="NAME[=allow|ask|deny]",
+        help="What it may do with a tool; may be given several times.",
+    ),
 ]
 DefaultTools = Annotated[bool, typer.Option("--default-tools", help="This version's defaults, now and after updates.")]
 NoTools = Annotated[bool, typer.Option("--no-tools", help="Begin with none, then add those of --tool.")]
@@ -42,6 +50,44 @@ Secret = Annotated[
 GuestTool = Annotated[
     list[str] | None, typer.Option("--guest-tool", metavar="NAME", help="A tool that also works for guests.")
 ]
+_BEAT = "Its heartbeat"
+Minutes = Annotated[
+    str | None,
+    typer.Option(
+        "--heartbeat-minutes",
+        rich_help_panel=_BEAT,
+        help="How often it looks around by itself; 0 is never, '' uses the server's setting.",
+    ),
+]
+Checklist = Annotated[
+    str | None,
+    typer.Option(
+        "--checklist",
+        metavar="TEXT|@FILE|-",
+        rich_help_panel=_BEAT,
+        help="What it goes through then, in each user's home; '' takes it away.",
+    ),
+]
+ActiveHours = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=_BEAT, help="When, such as 08:00-22:00; '' uses the server's setting."),
+]
+BeatScript = Annotated[
+    str | None,
+    typer.Option(
+        "--heartbeat-script",
+        metavar="TEXT|@FILE|-",
+        rich_help_panel=_BEAT,
+        help="Looks before each beat and says whether the agent is needed; '' takes it away.",
+    ),
+]
+BeatLanguage = Annotated[
+    str | None, typer.Option("--heartbeat-script-language", rich_help_panel=_BEAT, help="bash or python.")
+]
+Pip = Annotated[
+    list[str] | None, typer.Option("--pip", metavar="NAME", help="A Python package for its programs: requests>=2.")
+]
+Npm = Annotated[list[str] | None, typer.Option("--npm", metavar="NAME", help="An npm package for its programs.")]
 
 
 def _tools_cell(agent: Json) -> str:
@@ -88,22 +134,34 @@ def add(
     host: Host = None,
     secret: Secret = None,
     guest_tool: GuestTool = None,
+    minutes: Minutes = None,
+    checklist: Checklist = None,
+    active_hours: ActiveHours = None,
+    script: BeatScript = None,
+    script_language: BeatLanguage = None,
+    pip: Pip = None,
+    npm: Npm = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an agent: `homing agents add Research --instructions @research.md --host example.org`."""
     texts = _texts(model, thinking, instructions)
     lists = {"hosts": host, "secrets": secret, "guest_tools": guest_tool}
     body = {"name": name, **texts, **{field: given for field, given in lists.items() if given}}
+    body |= _beat(minutes, checklist, active_hours, script, script_language)
     if tool or no_tools:
         body["tools"] = _policies({} if no_tools else None, tool or ())
     if agent_id is not None:
         body["id"] = agent_id
+    if pip or npm:
+        body["packages"] = {"pip": pip or [], "npm": npm or []}
     with connected(as_json) as connection:
         made = connection.server.ask("add_agent", **body)
         ending = f"Talk to it: homing chat {made['id']} --agent {made['id']}"
         usual = id_from_name(name)
         taken = () if body.get("id") or made["id"] == usual else (f"The id {usual} is taken, so it is {made['id']}.",)
-        connection.screen.show(made, lambda: _told(made, f"Added {made['name']} ({made['id']}).", *taken, ending))
+        connection.screen.show(
+            made, lambda: _told(made, f"Added {made['name']} ({made['id']}).", *taken, *_building(made), ending)
+        )
 
 
 def update(
@@ -121,6 +179,15 @@ def update(
     no_secret: Annotated[list[str] | None, typer.Option("--no-secret", help="Take a secret away.")] = None,
     guest_tool: GuestTool = None,
     no_guest_tool: Annotated[list[str] | None, typer.Option("--no-guest-tool", help="Take a tool away.")] = None,
+    minutes: Minutes = None,
+    checklist: Checklist = None,
+    active_hours: ActiveHours = None,
+    script: BeatScript = None,
+    script_language: BeatLanguage = None,
+    pip: Pip = None,
+    no_pip: Annotated[list[str] | None, typer.Option("--no-pip", help="Take a Python package away.")] = None,
+    npm: Npm = None,
+    no_npm: Annotated[list[str] | None, typer.Option("--no-npm", help="Take an npm package away.")] = None,
     revision: Annotated[int | None, typer.Option(help="Only if it is still at this revision.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -128,6 +195,7 @@ def update(
     if default_tools and (tool or no_tools):
         raise refused("--default-tools cannot be combined with --tool or --no-tools.")
     body = _texts(model, thinking, instructions) | ({} if name is None else {"name": name or None})
+    body |= _beat(minutes, checklist, active_hours, script, script_language)
     more = {"hosts": host, "secrets": secret, "guest_tools": guest_tool}
     fewer = {"hosts": no_host, "secrets": no_secret, "guest_tools": no_guest_tool}
     with connected(as_json) as connection:
@@ -143,6 +211,12 @@ def update(
                 less = [one.lower() if field == "hosts" else one for one in fewer[field] or ()]
                 strangers += [f"Note: {one} was not among its {noun}s." for one in less if one not in wanted]
                 body[field] = [one for one in wanted if one not in less]
+        if pip or npm or no_pip or no_npm:
+            now = known.get("packages", {})
+            body["packages"] = {
+                "pip": _packages_wanted(now.get("pip", ()), pip, no_pip, pip_name, strangers),
+                "npm": _packages_wanted(now.get("npm", ()), npm, no_npm, npm_name_in, strangers),
+            }
         if not body:
             raise refused(
                 "Say what to change, for example --instructions or --tool.", hint="homing agents update --help"
@@ -150,11 +224,14 @@ def update(
         body["revision"] = known["revision"] if revision is None else revision
         changed = connection.server.ask("update_agent", agent_id=known["id"], **body)
         told = f"Changed {changed['name']} ({changed['id']}): revision {changed['revision']}."
-        connection.screen.show(changed, lambda: _told(changed, told, *strangers))
+        connection.screen.show(changed, lambda: _told(changed, told, *strangers, *_building(changed)))
 
 
 def remove(
-    ids: Annotated[list[str], typer.Argument(metavar="AGENT...", help="Ids, beginnings of them, or names.")],
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="AGENT...", help="Ids, beginnings of them, or names.", autocompletion=completed),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Remove agents that no conversation uses."""
@@ -178,6 +255,28 @@ def _texts(model: str | None, thinking: str | None, instructions: str | None) ->
     return {field: text or None for field, text in given.items() if text is not None}
 
 
+def _beat(
+    minutes: str | None,
+    checklist: str | None,
+    active_hours: str | None,
+    script: str | None,
+    script_language: str | None,
+) -> Json:
+    if minutes and not minutes.strip().isdecimal():
+        raise refused(
+            f"--heartbeat-minutes is a whole number of minutes, or '' for the server's setting, not {minutes}."
+        )
+    given = {
+        "minutes": int(minutes) if minutes else minutes,
+        "checklist": _read(checklist),
+        "active_hours": active_hours,
+        "script": _read(script),
+        "script_language": script_language,
+    }
+    fields = {field: None if value == "" else value for field, value in given.items() if value is not None}
+    return {"heartbeat": fields} if fields else {}
+
+
 def _read(given: str | None) -> str | None:
     if given == "-":
         return sys.stdin.read()
@@ -198,9 +297,30 @@ def _policies(known: Json | None, given: Sequence[str]) -> Json:
     for one in given:
         name, equals, policy = one.partition("=")
         if equals and policy.strip() not in ("allow", "ask", "deny"):
-            raise refused(f"--tool is written NAME, NAME=allow or NAME=deny, not {one}.")
+            raise refused(f"--tool is written NAME, NAME=allow, NAME=ask or NAME=deny, not {one}.")
         policies[name.strip()] = policy.strip() if equals else "allow"
     return policies
+
+
+def _packages_wanted(
+    now: Sequence[str],
+    more: Sequence[str] | None,
+    fewer: Sequence[str] | None,
+    name_of: Callable[[str], str],
+    strangers: list[str],
+) -> list[str]:
+    """Put what was given over what an agent has: a package that it has is wanted as it was said last."""
+    wanted = {name_of(one): one for one in (*now, *(more or ()))}
+    less = {name_of(one): one for one in fewer or ()}
+    strangers += [f"Note: {one} was not among its packages." for name, one in less.items() if name not in wanted]
+    return [one for name, one in wanted.items() if name not in less]
+
+
+def _building(agent: Json) -> list[str]:
+    environment = agent.get("environment", {})
+    if environment.get("state") != "building":
+        return []
+    return [f"Its packages are being installed. How it goes: homing approvals get {environment['approval_id']}"]
 
 
 def _told(agent: Json, *sentences: str) -> str:
@@ -214,23 +334,39 @@ def _card(agent: Json) -> Any:
     from homing.cli import widgets
 
     tools = agent["tools_in_effect"]
-    beat = {name: value for name, value in agent.get("heartbeat", {}).items() if value is not None}
     facts = [
         ("Id", agent["id"]),
         ("Model", agent["model"] or f"{agent['model_in_effect']} (the server's)"),
         ("Thinking", agent["thinking"]),
         ("Tools", _names(tools, "offered") + (" (defaults)" if agent["tools"] is None else "")),
+        ("Asks first", ", ".join(tool["name"] for tool in tools if tool["policy"] == "ask") or None),
         ("Denied", _names(tools, "denied") or None),
         *((tool["name"], tool["why"]) for tool in tools if tool["state"] == "unavailable"),
         ("Hosts", ", ".join(agent.get("hosts", ())) or None),
+        ("Granted hosts", ", ".join(agent.get("granted_hosts", ())) or None),
+        ("Packages", _packages(agent)),
         ("Secrets", ", ".join(agent.get("secrets", ())) or None),
         ("For guests", ", ".join(agent["guest_tools"]) or None),
         ("Servers", ", ".join(map(_server, agent["mcp_servers"])) or None),
-        ("Heartbeat", ", ".join(f"{name} {value}" for name, value in beat.items()) or None),
+        *_beat_facts(agent.get("heartbeat", {})),
         ("Revision", str(agent["revision"])),
     ]
     told = agent.get("instructions")
     return Group(Text(agent["name"], style="bold"), widgets.facts(facts), *([Text(f"\n{told}")] if told else []))
+
+
+def _beat_facts(beat: Json) -> list[tuple[str, str | None]]:
+    minutes = beat.get("minutes")
+    often = "never" if minutes == 0 else f"every {minutes} minutes" if minutes is not None else None
+    told = [often, beat.get("active_hours"), "after a script" if beat.get("script") else None]
+    return [("Heartbeat", ", ".join(filter(None, told)) or None), ("Checklist", beat.get("checklist"))]
+
+
+def _packages(agent: Json) -> str | None:
+    names, state = agent.get("packages", {}), agent.get("environment", {}).get("state", "none")
+    listed = ", ".join([*names.get("pip", ()), *(f"{name} (npm)" for name in names.get("npm", ()))])
+    more = {"building": " (others are being installed)", "failed": " (the last installation failed)"}.get(state, "")
+    return f"{listed or 'none'}{more}" if listed or more else None
 
 
 def _server(server: Json) -> str:

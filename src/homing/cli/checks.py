@@ -5,30 +5,37 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import homing
-from homing.agent.choice import choose
 from homing.agent.models import Models
 from homing.cli.connection import running_server
 from homing.cli.home import sqlite_file
 from homing.cli.instance import UNMARKED_FIX, unmarked_words
 from homing.cli.problems import Problem, hint_of, spoken
+from homing.model.channel_info import MAIL
 from homing.model.clock import SystemClock
-from homing.model.errors import Error
+from homing.model.errors import Error, FilesAway, NoFiles
 from homing.model.mcp_servers import McpServer
+from homing.model.model_setting import ModelSetting
+from homing.model.push import SECRET_NAME
+from homing.operations.kept_channels import with_kept
+from homing.operations.models import server_model, setting_for
 from homing.sandbox.errors import NO_PYTHON, NoSandbox
 from homing.sandbox.share import open_share
-from homing.settings import Settings
-from homing.store import Store, files, maintenance, mcp_servers, people, schema
+from homing.settings import SECRET, Settings
+from homing.store import Store, Tx, files, maintenance, mcp_servers, people, push, schema
 from homing.store.maintenance import Worker
-from homing.wiring import open_sandbox
+from homing.wiring import check_restate, describe, open_files, open_sandbox, read_push_key, try_named_channel
+
+T = TypeVar("T")
 
 _LEAST_FREE = 200_000_000
 _LITTLE_FREE = 1_000_000_000
@@ -89,6 +96,32 @@ def look_at_sandbox(settings: Settings) -> Finding:
     return ok("Sandbox", said) if found.python else noted("Sandbox", f"{said}, without network", NO_PYTHON)
 
 
+def look_at_files(settings: Settings) -> Finding:
+    """Say where files of conversations are kept, and try it."""
+    where = settings.files_url or str(settings.share / "files")
+    if (file := sqlite_file(settings)) is not None and not file.exists():
+        return ok("Files", f"will be kept in {where}")
+    store = Store(settings.database_url, SystemClock())
+
+    async def look() -> None:
+        await (await open_files(settings, store)).check()
+
+    try:
+        version, newest = schema.current(store)
+        if version != newest:
+            return noted("Files", f"will be looked at in {where} once the database is up to date")
+        asyncio.run(look())
+    except NoFiles as refused:
+        return noted("Files", "cannot be kept here", refused.detail)
+    except FilesAway as away:
+        return wrong("Files", f"cannot be kept in {where} now", str(away))
+    except Error:
+        return noted("Files", f"are kept in {where}; the database does not say more")
+    finally:
+        store.engine.dispose()
+    return ok("Files", f"are kept in {where}, and that works")
+
+
 def _share_refusal(settings: Settings) -> str | None:
     """Say why this machine's folder is not the one of the database's workspaces. Looking makes neither."""
     if (file := sqlite_file(settings)) is not None and not file.exists():
@@ -107,6 +140,45 @@ def _share_refusal(settings: Settings) -> str | None:
     finally:
         store.engine.dispose()
     return None
+
+
+def look_at_restate(settings: Settings) -> list[Finding]:
+    """Check Restate, if it drives the lanes."""
+    if settings.engine != "restate":
+        return []
+    what = "Restate"
+    try:
+        check_restate(settings)
+    except Error as error:
+        return [wrong(what, "cannot be used here", str(error))]
+    import httpx2
+
+    from homing.engine.restate_rings import OBJECT
+
+    start = "Start it (docs/howto/restate.md), or set HOMING_ENGINE=own and restart the workers: nothing is lost."
+    with httpx2.Client(timeout=_ANSWERS_WITHIN, trust_env=False) as client:
+        for setting, url in (
+            ("HOMING_RESTATE_URL", f"{settings.restate_url}/restate/health"),
+            ("HOMING_RESTATE_ADMIN_URL", f"{settings.restate_admin}/health"),
+        ):
+            try:
+                answer = client.get(url)
+            except httpx2.HTTPError as error:
+                said = f"{url} does not answer ({str(error) or type(error).__name__}): turns wait."
+                return [wrong(what, said, f"{start} If it runs elsewhere, correct {setting}.")]
+            if answer.is_error:
+                said = f"{url} answers {answer.status_code}, which Restate does not: turns wait."
+                return [wrong(what, said, f"Correct {setting}.")]
+        service = client.get(f"{settings.restate_admin}/services/{OBJECT}")
+        if service.is_error:
+            return [
+                wrong(what, "does not know any worker of Homing: turns wait.", "Start one with HOMING_ENGINE=restate.")
+            ]
+        place = client.get(f"{settings.restate_admin}/deployments/{service.json()['deployment_id']}").json().get("uri")
+    if str(place).rstrip("/") != settings.restate_workers:
+        fix = "One Restate serves one Homing. Give all workers the same HOMING_RESTATE_WORKERS_URL, and restart them."
+        return [wrong(what, f"calls the workers at {place}, not at {settings.restate_workers}.", fix)]
+    return [ok(what, f"{settings.restate_url} answers, and calls the workers at {place}")]
 
 
 def _is_kept() -> bool | None:
@@ -131,7 +203,7 @@ def look_at_zones(settings: Settings) -> Finding:
     if _SUMMER.astimezone(zone).utcoffset() == _WINTER.astimezone(zone).utcoffset():
         return wrong("Time zones", f"The zone data knows no summer time in {_PROBE}.", fix)
     said = f"{settings.timezone}, {len(available_timezones())} zones known"
-    if settings.timezone in ("UTC", "Etc/UTC"):
+    if settings.timezone == "UTC":
         return noted("Time zones", said, "If that is not your zone, set HOMING_TIMEZONE, for example Europe/Berlin.")
     return ok("Time zones", said)
 
@@ -206,8 +278,19 @@ def _look_into(store: Store, settings: Settings) -> list[Finding]:
         )
     )
     found = [_database(name, now, postgres=store.postgres), ok("Migrations", f"schema {version}, the newest")]
+    if store.postgres and not _rings_pass(store):
+        said = "do not arrive through this connection: processes poll every few seconds, so answers come later."
+        fix = "Connect to PostgreSQL directly, or set the pooler to session pooling (PgBouncer: pool_mode = session)."
+        found.append(noted("Notifications of the database", said, fix))
     tokens = [noted("Tokens", unmarked_words(unmarked), UNMARKED_FIX)] if unmarked else []
     return [*found, *tokens, _engine(beats, settings), *_notes(beats), *map(_server, servers)]
+
+
+def _rings_pass(store: Store) -> bool:
+    # The driver is an extra: a Homing on SQLite lives without it.
+    from homing.store.postgres_bell import rings_pass
+
+    return rings_pass(store.url)
 
 
 def _server(server: McpServer) -> Finding:
@@ -241,6 +324,10 @@ def _migrations(version: str, newest: str) -> Finding:
 def _engine(beats: list[Worker], settings: Settings) -> Finding:
     if not beats:
         return wrong("Engine", "No engine is running: nothing fires.", "homing up")
+    if all(worker.note and not worker.schedules for worker in beats):
+        # Rule 62; what the note of each says follows.
+        said = "An engine runs, but it is too old for this database: nothing fires."
+        return wrong("Engine", said, "Upgrade and restart it.")
     if not settings.scheduler_enabled or not any(worker.schedules for worker in beats):
         fix = "Set HOMING_SCHEDULER_ENABLED=on and start again."
         return wrong("Engine", "An engine runs, but its scheduler is switched off: nothing fires by itself.", fix)
@@ -250,27 +337,42 @@ def _engine(beats: list[Worker], settings: Settings) -> Finding:
 
 def look_at_model(settings: Settings) -> Finding:
     """A model that cannot be made answers nobody. It is made, not called: a call costs money."""
-    choice = choose(settings.model, os.environ)
-    if choice.offline:
-        return noted("Model", f"offline. {choice.why}")
-    try:
-        asyncio.run(_make_model(choice.name))
-    except Error as error:
-        return wrong("Model", f"{choice.name}: {error}", "Set its key, or HOMING_MODEL to a model you have.")
-    return ok("Model", f"{choice.name}. {choice.why}")
-
-
-async def _make_model(name: str) -> None:
     models = Models()
-    await models.get(name)
+    instance, chosen = describe(settings, models), _in_database(settings, maintenance.model_setting)
+    model = server_model(instance, chosen)
+    if model.offline:
+        return noted("Model", f"offline. {model.why}")
+    try:
+        asyncio.run(_make_model(models, model.name, setting_for(instance, chosen, model.name)))
+    except Error as error:
+        return wrong("Model", f"{model.name}: {error}", "Set its key, or choose another one: homing model set")
+    return ok("Model", f"{model.name}. {model.why}")
+
+
+async def _make_model(models: Models, name: str, setting: ModelSetting | None) -> None:
+    await models.get(name, setting)
     await models.close()
 
 
-def look_at_channels(settings: Settings) -> list[Finding]:
-    """The terminal, the page and webhooks need nothing; mail needs its server."""
-    found = [ok("Channels", "web, cli, api, webhook")]
-    if settings.smtp_url is None:
+def look_at_channels(settings: Settings, served: list[str] | None) -> list[Finding]:
+    """The terminal, the page and webhooks need nothing; mail needs its server. `served` is what a running Homing has:
+    its environment counts, not that of this command.
+    """
+    settings = _in_database(settings, lambda tx: with_kept(tx, settings)) or settings
+    found = [ok("Channels", "web, cli, api, webhook"), *_sign_in_to_channels(settings)]
+    known = {"web", "cli", "api", "webhook", MAIL, *settings.channel_names}
+    elsewhere = "set up in the running server; `homing channels list` shows its state"
+    found += [ok(f"Channel {name}", elsewhere) for name in served or () if name not in known]
+    if MAIL in settings.channel_names:
+        return found
+    has_mail = settings.smtp_url is not None if served is None else MAIL in served
+    if not has_mail and settings.smtp_url is not None:
+        said = "HOMING_SMTP_URL is set here, but the running server started without it, so it sends no mail."
+        return [*found, wrong("Mail", said, "Start the server again with it, or write smtp_url into homing.toml.")]
+    if not has_mail:
         return [*found, noted("Mail", "not set up", "To send mail, set HOMING_SMTP_URL, such as smtps://user:…@host")]
+    if settings.smtp_url is None:
+        return [*found, ok("Mail", "set up in the running server; its address is not known here")]
     at = urlsplit(settings.smtp_url)
     port = at.port or (465 if at.scheme == "smtps" else 587)
     try:
@@ -281,16 +383,73 @@ def look_at_channels(settings: Settings) -> list[Finding]:
     return [*found, ok("Mail", f"{at.hostname}:{port} answers")]
 
 
-def look_at_server(settings: Settings) -> Finding:
+def look_at_push(settings: Settings) -> Finding:
+    """Browsers are bound to the key that they subscribed with: every server and engine needs that one."""
+    what = "Notifications"
+    same = f"Set {SECRET}{SECRET_NAME} to the same value for every server and engine of this database."
+    try:
+        key = read_push_key(settings.home)
+    except Error as error:
+        return wrong(what, str(error), "Give the key that was used until now, in base64url.")
+    counts = _in_database(settings, push.count_by_key) or {}
+    mine = counts.get(key.public, 0) if key is not None else 0
+    others = sum(counts.values()) - mine
+    if others:
+        said = f"{others} of {sum(counts.values())} browsers subscribed with a key that is not on this machine"
+        again = "If that key is lost, turn notifications off and on again in those browsers."
+        return wrong(what, said, f"{same} {again}")
+    if not counts:
+        return ok(what, "no browser has them turned on")
+    said = f"{mine} {'browser' if mine == 1 else 'browsers'}"
+    if settings.database_url.startswith("postgresql") and SECRET + SECRET_NAME not in os.environ:
+        return noted(what, f"{said}; the key is in this home only", f"If other machines use this database: {same}")
+    return ok(what, said)
+
+
+def _in_database(settings: Settings, look: Callable[[Tx], T]) -> T | None:
+    """Look into the database if it is there and up to date; its own line says what is wrong with it."""
+    if (file := sqlite_file(settings)) is not None and not file.exists():
+        return None
+    store = Store(settings.database_url, SystemClock())
+    try:
+        version, newest = schema.current(store)
+        return store.write_now(look) if version == newest else None
+    except Error:
+        return None
+    finally:
+        store.engine.dispose()
+
+
+def _sign_in_to_channels(settings: Settings) -> list[Finding]:
+    """Sign in to each, as the server does."""
+    found: list[Finding] = []
+    for one in settings.channels:
+        name = one.name
+        fix = f"Check [channels.{name}] in homing.toml, or HOMING_CHANNEL_{name.upper()}_…, then start Homing again."
+        if one.secret is not None:
+            fix = f"Enter its fields again, without a restart: homing channels update {name}"
+        try:
+            tried = asyncio.run(try_named_channel(settings, name, None))
+        except Error as error:
+            found.append(wrong(f"Channel {name}", str(error), fix))
+        else:
+            found.append(ok(f"Channel {name}", tried.account))
+    return found
+
+
+def ask_server(settings: Settings) -> tuple[Finding, list[str] | None]:
+    """Ask a running server once, as one that hangs takes its time: how it is, and where it can deliver if it says."""
     try:
         server = running_server(settings)
         if server is None:
-            return noted("Server", "none of this home is running", "homing up")
+            return noted("Server", "none of this home is running", "homing up"), None
         with closing(server):
-            version = server.ask("get_status")["version"]
+            status = server.ask("get_status")
     except Problem as problem:
-        return wrong("Server", spoken(problem), hint_of(problem) or "Start it again.")
+        return wrong("Server", spoken(problem), hint_of(problem) or "Start it again."), None
+    channels, version = status.get("channels"), status["version"]
     if version != homing.__version__:
         fix = "Start the server again, so that both are the same."
-        return wrong("Server", f"{server.url} is version {version}, this command {homing.__version__}.", fix)
-    return ok("Server", f"{server.url} answers")
+        said = f"{server.url} is version {version}, this command {homing.__version__}."
+        return wrong("Server", said, fix), channels
+    return ok("Server", f"{server.url} answers"), channels

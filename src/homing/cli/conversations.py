@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from homing.cli import widgets
-from homing.cli.format import away, hook_of, in_zone, instant, moment, now, why_empty
+from homing.cli.files import told
+from homing.cli.format import away, hook_of, in_zone, instant, moment, now, unkept_promise, why_empty
 from homing.model.contract import Json
 
 SPEAKERS = {"user": ("You", "bold cyan"), "assistant": ("Agent", "bold green")}
@@ -20,7 +21,7 @@ def sessions_table(sessions: Sequence[Json], *filters: object) -> RenderableType
         return Text(why_empty("No conversations yet. Begin one: homing chat", "sessions list", *filters))
     current = now()
     rows = [_row(session, current) for session in sessions]
-    headings = ("", "key", "title", "auto", "active", "last words")
+    headings = ("", "key", "title", "new", "auto", "active", "last words")
     return widgets.Listing(headings=headings, rows=rows, gives=("last words", "title", "key"))
 
 
@@ -29,7 +30,8 @@ def _row(session: Json, current: datetime) -> tuple[str | Text, ...]:
     return (
         Text("◐", style="cyan") if session["state"] == "running" else Text("○", style=widgets.QUIET),
         session["key"],
-        session["title"] or "",
+        Text(session["title"] or "", style="bold" if session["unread"] else ""),
+        str(session["unread"] or ""),
         str(session["automations"]["enabled"] or ""),
         away(instant(session["updated_at"]), current),
         Text(_short(last["text"], 200) if last else "", style=widgets.QUIET),
@@ -46,6 +48,7 @@ def session_card(session: Json, messages: Sequence[Json]) -> RenderableType:
         ("Title", session["title"]),
         ("State", _state(session)),
         ("Waiting", f"{session['lane_size']}: " + ", ".join(_short(entry["text"]) for entry in lane) if lane else None),
+        ("Unread", str(session["unread"]) if session["unread"] else None),
         ("Automations", f"{counts['enabled']} of {counts['total']} enabled" if counts["total"] else None),
         ("Addresses", ", ".join(session["addresses"])),
         ("Agent", session["agent_id"]),
@@ -66,7 +69,10 @@ def message_lines(message: Json, zone: str) -> Text:
     dead = [delivery["address"] for delivery in message["deliveries"] if delivery["state"] == "dead"]
     if dead:
         head.append(f"  not delivered to {', '.join(dead)}", style="red")
-    return head.append(f"\n{message['text']}")
+    unkept = unkept_promise(message)
+    files = "".join(f"\n{told(file)}" for file in message.get("files") or ())
+    said = head.append(f"\n{message['text']}").append(files, style=widgets.QUIET)
+    return said.append(f"\n{unkept}" if unkept else "", style="yellow")
 
 
 def _state(session: Json) -> str:

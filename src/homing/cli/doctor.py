@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,15 +37,19 @@ def _look(settings: Settings) -> "list[Finding]":
     from homing.cli.logs import quiet_logs
 
     quiet_logs()
+    ask_server = cache(lambda: checks.ask_server(settings))
     looks: Sequence[tuple[str, Callable[[], Finding | list[Finding]]]] = (
         ("Clock", lambda: checks.look_at_clock(checks.made_at(Path(homing.__file__)))),
         ("Time zones", lambda: checks.look_at_zones(settings)),
         ("Disk", lambda: checks.look_at_disk(settings)),
         ("Database", lambda: checks.look_at_store(settings)),
         ("Model", lambda: checks.look_at_model(settings)),
-        ("Channels", lambda: checks.look_at_channels(settings)),
+        ("Channels", lambda: checks.look_at_channels(settings, ask_server()[1])),
+        ("Notifications", lambda: checks.look_at_push(settings)),
         ("Sandbox", lambda: checks.look_at_sandbox(settings)),
-        ("Server", lambda: checks.look_at_server(settings)),
+        ("Files", lambda: checks.look_at_files(settings)),
+        ("Restate", lambda: checks.look_at_restate(settings)),
+        ("Server", lambda: ask_server()[0]),
     )
     found: list[Finding] = []
     for what, look in looks:

@@ -1,8 +1,10 @@
 """How times, lengths and states read: the same words and shapes as on the page. Pure, and light to import."""
 
+import shlex
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from homing.cli.visible import visible
 from homing.model.contract import Json
 
 # ok ●  error ✕  waiting ○  running ◐  skipped –  cancelled ⊘  disabled ‖  done ✓: as in the page's Glyph.tsx
@@ -27,10 +29,40 @@ TURN_GLYPHS = {
     "cancelled": ("⊘", "bright_black"),
     "running": ("◐", "cyan"),
 }
+APPROVAL_GLYPHS = {
+    "pending": ("○", "yellow"),
+    "approved": ("◐", "cyan"),
+    "running": ("◐", "cyan"),
+    "done": ("●", "green"),
+    "failed": ("✕", "red"),
+    "unknown": ("?", "red"),
+    "denied": ("⊘", "bright_black"),
+    "expired": ("–", "bright_black"),
+}
+QUESTION_GLYPHS = {"pending": ("○", "yellow"), "answered": ("●", "green"), "expired": ("–", "bright_black")}
+INBOX_GLYPHS = {
+    "unread": ("●", "cyan"),
+    "approval": ("○", "yellow"),
+    "question": ("?", "yellow"),
+    "failure": ("✕", "red"),
+}
 DELIVERY_GLYPHS = {"pending": ("○", "yellow"), "sent": ("●", "green"), "dead": ("✕", "red")}
 
-_STEPS = ((60, "s", 1), (3600, "min", 60), (172_800, "h", 3600), (5_184_000, "d", 86_400))
+_STEPS = ((60, "s", 1), (3600, "min", 60), (86_400, "h", 3600))
+_DAY, _WEEK, _TWO_MONTHS = 86_400, 604_800, 5_184_000
 _MONTH, _YEAR = 2_592_000, 31_536_000
+
+
+def unkept_promise(message: Json) -> str | None:
+    """Say that an answer promises something for which nothing was scheduled, and how to schedule it."""
+    promise = message.get("promise")
+    if not promise or promise["job_id"]:
+        return None
+    words = [promise["when"] or "WHEN", promise["message"] or "WHAT", "-s", message["session_key"]]
+    # As on the page: given twice, it is one automation.
+    words += ["--dedupe-key", f"promise:{message['seq']}"]
+    given = " ".join(shlex.quote(visible(word)) for word in words) + (" --reminder" if promise["reminder"] else "")
+    return f"Nothing was scheduled for this. To schedule it: homing cron add {given}"
 
 
 def instant(text: str) -> datetime:
@@ -98,7 +130,13 @@ def outcome(run: Json) -> str:
 def hook_of(message: Json) -> str | None:
     """Name the hook that a message came from."""
     meta: Json = message.get("meta") or {}
-    return f"Hook “{meta.get('hook_name') or meta['hook_id']}”" if meta.get("source") == "hook" else None
+    match meta.get("source"):
+        case "hook":
+            return f"Hook “{meta.get('hook_name') or meta['hook_id']}”"
+        case "agent":
+            return f"Agent {meta.get('from_agent') or ''}".strip()
+        case _:
+            return None
 
 
 def why_empty(none: str, command: str, *filters: object) -> str:
@@ -118,6 +156,11 @@ def _span(seconds: float) -> str:
     for below, unit, size in _STEPS:
         if seconds < below:
             return f"{round(seconds / size) if unit != 's' else int(seconds)} {unit}"
+    if seconds < _WEEK:
+        days, hours = divmod(round(seconds / 3600), 24)
+        return f"{days} d {hours} h" if hours else f"{days} d"
+    if seconds < _TWO_MONTHS:
+        return f"{round(seconds / _DAY)} d"
     if seconds < 2 * _YEAR:
         return f"{int(seconds // _MONTH)} months"
     return f"{int(seconds // _YEAR)} years"

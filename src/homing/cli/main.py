@@ -8,6 +8,7 @@ from typing import TextIO
 
 import typer
 
+from homing.cli.output import abandon_stdout
 from homing.cli.problems import DEBUG, Problem, exit_code, failed, hint_of, refused, told
 from homing.cli.tree import tree
 from homing.cli.visible import visible
@@ -22,8 +23,7 @@ def run(args: Sequence[str]) -> int:
         code = tree().main(args=list(args), prog_name="homing", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough (`| head`): nothing is left to say, not even by Python at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_stdout()
         return 0
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nStopped.\n")

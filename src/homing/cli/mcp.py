@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def mcp(
-    tools: Annotated[Literal["default", "all"], typer.Option(help="`all` offers every operation.")] = ("default"),
+    tools: Annotated[Literal["default", "all"], typer.Option(help="`all` offers most other operations too.")] = (
+        "default"
+    ),
 ) -> None:
     """Serve this Homing to an MCP client over stdin and stdout."""
     import asyncio

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from homing.cli.connection import AsJson, Connection, connected
+from homing.cli.format import away, instant, now
 from homing.cli.lookup import find_agent
 from homing.cli.output import note
 from homing.cli.problems import FAILED, refused
@@ -33,7 +34,7 @@ Header = Annotated[
     typer.Option("--header", metavar="NAME=VALUE", help="A header for a server over HTTP; NAME=secret:NAME likewise."),
 ]
 Host = Annotated[list[str] | None, typer.Option("--host", help="A host that the program may reach.")]
-Policy = Annotated[str | None, typer.Option(help="allow, ask or deny; tools that ask are not offered yet.")]
+Policy = Annotated[str | None, typer.Option(help="allow, ask (a person approves each call) or deny.")]
 Url = Annotated[str | None, typer.Option(help="The address of a server over HTTP.")]
 
 _SERVERS = Resource(
@@ -235,21 +236,21 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
 def _counted(tools: Sequence[Json]) -> str:
     counts = {
         "denied": sum(tool["policy"] == "deny" for tool in tools),
-        "not offered (ask)": sum(tool["policy"] == "ask" for tool in tools),
+        "asking first": sum(tool["policy"] == "ask" for tool in tools),
         "to accept": sum(not tool["accepted"] for tool in tools),
     }
     return ", ".join([str(len(tools)), *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
 def _offered(tools: Sequence[Json]) -> int:
-    return sum(tool["accepted"] and tool["policy"] == "allow" for tool in tools)
+    return sum(tool["accepted"] and tool["policy"] != "deny" for tool in tools)
 
 
 def state_words(state: str, policy: str, offered: int) -> str:
     """Say the state of a server, and why one that is ready offers nothing."""
     if offered or state not in ("ready", "changed"):
         return state
-    return {"deny": f"{state} (denied)", "ask": f"{state}, asks: not offered until approvals"}.get(policy, state)
+    return f"{state} (denied)" if policy == "deny" else state
 
 
 def _card(server: Json) -> Any:
@@ -262,6 +263,7 @@ def _card(server: Json) -> Any:
         ("Agent", server["agent_id"]),
         ("State", state_words(server["state"], server["policy"], _offered(server["tools"]))),
         ("Error", server["error"]),
+        ("Next try", server["retry_at"] and away(instant(server["retry_at"]), now())),
         ("Runs", server["url"] or " ".join([server["command"], *server["args"]])),
         ("Env", _names(server["env"])),
         ("Headers", _names(server["headers"])),
@@ -309,9 +311,7 @@ def _told(first: str, server: Json) -> str:
     if any(not tool["accepted"] for tool in server["tools"]):
         lines.append(f"Tools with + are new or changed, and off: homing mcp-servers accept {server['name']}")
     if server["policy"] == "ask":
-        lines.append(
-            "Its policy is ask: its tools are not offered yet. To offer them without a question: --policy allow"
-        )
+        lines.append("Its policy is ask: a person approves each call. To allow them without a question: --policy allow")
     return "\n".join(lines)
 
 

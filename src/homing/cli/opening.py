@@ -28,9 +28,7 @@ def open_page(
             hint="Run `homing open` there, or open the page and sign in with a token (`homing tokens create`).",
         )
     if url is None:
-        raise failed(
-            f"No server of this home ({settings.home}) is running.", hint="Start it: `homing up` prints a link, too."
-        )
+        raise failed(f"Homing isn't running (home: {settings.home}).", hint="Start it: `homing up` prints a link, too.")
     from homing.cli.instance import open_instance, sign_in_link
     from homing.cli.logs import quiet_logs
 

@@ -1,5 +1,6 @@
 """Answers on stdout: the API's JSON, one object per line, or text for people. Rich is imported only for people."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -51,6 +52,11 @@ def write_json(answer: Any) -> None:
 def note(text: str) -> None:
     """Say something beside the answer, on stderr."""
     sys.stderr.write(visible(text) + "\n")
+
+
+def abandon_stdout() -> None:
+    """The reader has seen enough (`| head`): nothing is left to say, not even by Python at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def draw_on_stdout(drawing: "RenderableType") -> None:

@@ -4,6 +4,7 @@ import re
 
 from homing.cli.visible import json_text
 from homing.client.problems import Problem, worded
+from homing.model.agents import BUILT_IN
 from homing.model.contract import BY_NAME
 
 FAILED = 1
@@ -42,7 +43,10 @@ def spoken(problem: Problem) -> str:
 
 def _command(word: re.Match[str]) -> str:
     operation = BY_NAME.get(word[0])
-    return f"`homing {operation.command}`" if operation is not None and operation.command else word[0]
+    # Some are also names of an agent's tools.
+    if operation is None or not operation.command or word[0] in BUILT_IN:
+        return word[0]
+    return f"`homing {operation.command}`"
 
 
 _HINTS = {

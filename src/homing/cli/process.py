@@ -1,6 +1,7 @@
 """`homing up`, `serve` and `work`, and the Homing inside an open chat: one start-up, with doors, an engine, or both."""
 
 import asyncio
+import shutil
 import signal
 import socket
 import sys
@@ -8,16 +9,19 @@ import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from homing.cli.home import announced, make_home, only_engine, sqlite_file
-from homing.cli.problems import Problem, refused
+from homing.cli.problems import Problem, failed, refused
 from homing.cli.shutdown import THREADS, end_here, on_signals, run_out, until
+from homing.client.home import announced_url
 from homing.settings import Settings, load
 
 if TYPE_CHECKING:
+    from homing.model.model_setting import ModelSetting
     from homing.wiring import Engine, Homing
 
 Host = Annotated[str | None, typer.Option(help="Where to listen; default 127.0.0.1 (HOMING_HOST).")]
@@ -78,6 +82,12 @@ def _take(settings: Settings, held: ExitStack, *, works: bool) -> socket.socket:
     from homing.web.hosts import check_exposure
 
     check_exposure(settings)
+    if works and (url := announced_url(settings)) is not None:
+        raise failed(
+            f"Homing is already running at {url} (home: {settings.home}).",
+            code="already_running",
+            hint="Open its page: `homing open`. To have a second one, set HOMING_HOME to another folder.",
+        )
     listening = held.enter_context(bind(settings))
     if works and (database := sqlite_file(settings)) is not None:
         held.enter_context(only_engine(database, settings.home))
@@ -142,8 +152,13 @@ async def _live(settings: Settings, listening: socket.socket | None, *, works: b
                 shown.enter_context(announced(settings, _url_of(listening)))
                 await _greet(homing, base, link)
             elif engine is not None:
-                _say(f"Working on {_database(settings)} as {engine.worker_id}, model {homing.instance.model}.")
-                _warn_of_model(homing)
+                from homing.operations.models import default_model
+                from homing.store import maintenance
+
+                chosen = await homing.store.read(maintenance.model_setting)
+                model = default_model(homing.instance, chosen)
+                _say(f"Working on {_database(settings)} as {engine.worker_id}, model {model}.")
+                _warn_of_model(homing, chosen)
             if opens and link is not None and can_open():
                 open_browser(link)
             await until(told, *tasks)
@@ -180,10 +195,20 @@ def _link(homing: "Homing", base: str) -> str | None:
 async def _greet(homing: "Homing", base: str, link: str | None) -> None:
     from homing.cli.format import away, moment, now
     from homing.cli.instance import UNMARKED_FIX, unmarked_words
-    from homing.store import jobs, people
+    from homing.operations.kept_channels import with_kept
+    from homing.operations.models import server_model
+    from homing.store import jobs, maintenance, people
 
     instance, zone = homing.instance, homing.settings.timezone
-    wake, unmarked = await homing.store.read(lambda tx: (jobs.next_wake(tx), people.count_unmarked_admins(tx)))
+    wake, unmarked, chosen, channels = await homing.store.read(
+        lambda tx: (
+            jobs.next_wake(tx),
+            people.count_unmarked_admins(tx),
+            maintenance.model_setting(tx),
+            with_kept(tx, homing.settings).channel_names,
+        )
+    )
+    model = server_model(instance, chosen)
     if wake is None:
         upcoming = "nothing is scheduled"
     else:
@@ -197,9 +222,11 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
         _say("             (once, within ten minutes; `homing open` gives a fresh one)")
     else:
         _say("             (`homing open` gives a link to sign in)")
-    _say(f"  Model      {instance.model}: {instance.model_why}")
-    _warn_of_model(homing)
+    _say(f"  Model      {model.name}: {model.why}")
+    _warn_of_model(homing, chosen)
+    _say(f"  Channels   {', '.join(channels) or 'none yet; `homing channels add telegram` adds one'}")
     _say(f"  Database   {_database(homing.settings)}")
+    _say(f"  Command    {command_path()}")
     if unmarked:
         _say(f"  Warning    {unmarked_words(unmarked)} {UNMARKED_FIX}")
     _say(f"  Time zone  {zone}")
@@ -207,12 +234,22 @@ async def _greet(homing: "Homing", base: str, link: str | None) -> None:
     _say("")
 
 
-def _warn_of_model(homing: "Homing") -> None:
-    """Say that turns will fail with the model of the settings; reminders and everything else go on without it."""
-    instance = homing.instance
-    why = None if instance.model_offline else instance.why_unusable(instance.model)
+def command_path() -> str:
+    """Tell how the command is called from anywhere: it may lie in a virtual environment that is on no PATH."""
+    given = Path(sys.argv[0])
+    if given.name == "__main__.py":
+        return f"{sys.executable} -m homing"
+    found = shutil.which(str(given)) or str(given)
+    return str(Path(found).absolute())
+
+
+def _warn_of_model(homing: "Homing", chosen: "ModelSetting | None") -> None:
+    """Say that turns will fail with the server's model; reminders and everything else go on without it."""
+    from homing.operations.models import why_failing
+
+    why = why_failing(homing.instance, chosen)
     if why is not None:
-        _say(f"  Warning    {why} Turns fail until HOMING_MODEL names one that works here.")
+        _say(f"  Warning    {why} Turns fail until `homing model set` or HOMING_MODEL names one that works here.")
 
 
 def _database(settings: Settings) -> str:

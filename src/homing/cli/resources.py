@@ -1,4 +1,4 @@
-"""`hooks`, `webhooks`, `memories`, `deliveries` and `grants`: their commands, and the columns of their tables."""
+"""`hooks`, `webhooks`, `push`, `memories`, `deliveries`, `grants`: their commands, and the columns of their tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from homing.cli.lookup import find_one, session_key
 from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
 
+_NEWEST = 200
 _SESSION = "A key or a title; else cli:main."
 _OUTCOMES = {"sent": "delivered", "pending": "on its way", "dead": "not delivered"}
 
@@ -58,12 +59,21 @@ def _when(delivery: Json) -> str:
     if delivery["state"] == "dead":
         return "gave up"
     verb, field = ("sent", "sent_at") if delivery["state"] == "sent" else ("next try", "next_attempt_at")
-    return f"{verb} {at(field)(delivery)}"
+    if delivery["skipped"]:
+        return f"not sent: {delivery['skipped']}"
+    doubt = ", may have arrived twice" if delivery["unsure"] and verb == "sent" else ""
+    return f"{verb} {at(field)(delivery)}{doubt}"
 
 
 def _origin(memory: Json) -> str:
     place = memory["session_key"] or ""
-    return place if memory["confirmed"] else f"{place} (unconfirmed: {memory['source']})".strip()
+    if memory["confirmed"]:
+        return f"{place} ({memory['source']})".strip() if memory["source"] else place
+    return f"{place} (unconfirmed: {memory['source']})".strip()
+
+
+def _outcome(delivery: Json) -> str:
+    return "not needed" if delivery["skipped"] else _OUTCOMES[delivery["state"]]
 
 
 _HOOKS = Resource(
@@ -87,6 +97,13 @@ _WEBHOOKS = Resource(
     gives=("url",),
     fold=True,
 )
+_PUSH = Resource(
+    noun="browser",
+    prefix="push",
+    none="No browsers. Open the page in one, then turn notifications on in Settings.",
+    columns={"id": "id", "name": "name", "since": since("created_at"), "last": since("last_at", "nothing yet")},
+    gives=("name",),
+)
 _MEMORIES = Resource(
     noun="memory",
     prefix="mem",
@@ -105,17 +122,35 @@ _DELIVERIES = Resource(
         "to": "address",
         "when ({zone})": _when,
         "tries": lambda one: str(one["attempts"]),
-        "outcome": lambda one: one["error"] or _OUTCOMES[one["state"]],
+        "outcome": lambda one: one["error"] or _outcome(one),
     },
     gives=("outcome", "to"),
     fold=True,
 )
+
+
+def _granted(grant: Json) -> str:
+    if grant["host"]:
+        return f"host {grant['host']}"
+    paused = f" (paused until {grant['paused_until']})" if grant["paused_until"] else ""
+    return f"{_written_to(grant)}{paused}"
+
+
+def _written_to(grant: Json) -> str:
+    """Name what an agent may write to: an address, another agent or a conversation."""
+    if grant["to_agent_id"]:
+        return f"agent {grant['to_agent_id']}"
+    return f"conversation {grant['session_key']}" if grant["session_key"] else grant["address"]
+
+
+_GRANTED = ("address", "to_agent_id", "session_key", "host")
+
 _GRANTS = Resource(
     noun="grant",
     prefix="grt",
-    none="No grants. Make one: homing grants add email:NAME@HOST",
-    columns={"id": "id", "agent": "agent_id", "address": "address", "since": since("created_at")},
-    gives=("address",),
+    none="No grants. Make one: homing grants add email:NAME@HOST, or with --to-agent, --session or --host",
+    columns={"id": "id", "agent": "agent_id", "may reach": _granted, "since": since("created_at")},
+    gives=("may reach",),
     fold=True,
 )
 
@@ -184,6 +219,21 @@ def remove_webhooks(ids: Ids, as_json: AsJson = False) -> None:
             connection.screen.show(webhook, partial("Removed {id}.".format, **webhook))
 
 
+def list_push(as_json: AsJson = False) -> None:
+    """List your browsers that get notifications."""
+    with connected(as_json) as connection:
+        show_all(connection, _PUSH, connection.server.pages("list_push"))
+
+
+def remove_push(ids: Ids, as_json: AsJson = False) -> None:
+    """Send a browser no more notifications."""
+    with connected(as_json) as connection:
+        known = list(connection.server.pages("list_push"))
+        for browser in _meant(_PUSH, known, (given.removeprefix("push:") for given in ids)):
+            connection.server.ask("remove_push", push_id=browser["id"])
+            connection.screen.show(browser, partial("Removed {name} ({id}).".format, **browser))
+
+
 def list_memories(
     q: Annotated[str | None, typer.Option(help="Words to look for.")] = None,
     limit: Limit = None,
@@ -211,6 +261,17 @@ def confirm_memories(ids: Ids, as_json: AsJson = False) -> None:
             connection.screen.show(confirmed, partial('Confirmed "{text}" ({id}).'.format, **confirmed))
 
 
+def undo_dream(
+    dream_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the upkeep, such as drm_k3v9x2mq7a.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take the last memory upkeep back: memories are as they were before it."""
+    with connected(as_json) as connection:
+        undone = connection.server.ask("undo_dream", id=dream_id)
+        told = f"Undone: {undone['restored']} memories are back, {undone['removed']} that it had added are gone."
+        connection.screen.show(undone, lambda: told)
+
+
 def remove_memories(ids: Ids, as_json: AsJson = False) -> None:
     """Forget facts."""
     with connected(as_json) as connection:
@@ -227,11 +288,7 @@ def list_deliveries(
     as_json: AsJson = False,
 ) -> None:
     """List messages on their way to other channels, newest first."""
-    with connected(as_json) as connection:
-        key = session_key(connection, session) if session else None
-        found = connection.server.pages("list_deliveries", limit=limit, state=state, session_key=key)
-        none = why_empty(_DELIVERIES.none, "deliveries list", state, key)
-        show_all(connection, _DELIVERIES, found, none=none, zone=connection.settings.timezone)
+    list_by_state(_DELIVERIES, "deliveries", state, session, limit, as_json=as_json)
 
 
 def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
@@ -250,42 +307,72 @@ def retry_deliveries(ids: Ids, as_json: AsJson = False) -> None:
 
 
 def list_grants(user: OfUser = None, as_json: AsJson = False) -> None:
-    """List the addresses that your agents may also write to."""
+    """List the addresses, agents and conversations that your agents may also write to, and the hosts they may reach."""
     with connected(as_json) as connection:
         show_all(connection, _GRANTS, connection.server.pages("list_grants", user=user))
 
 
 def add_grant(
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Such as email:anna@example.org.")],
+    address: Annotated[
+        str | None, typer.Argument(metavar="ADDRESS", help="Such as email:anna@example.org.", show_default=False)
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Instead: a host that its programs may reach, such as example.org.")
+    ] = None,
+    to_agent: Annotated[
+        str | None, typer.Option("--to-agent", help="Instead: another agent that it may write to, such as research.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="Instead: another conversation that it may write into.")
+    ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent; else main.")] = None,
     user: OfUser = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let an agent write to an address; only an admin can grant mail addresses."""
+    """Let an agent write to an address, another agent or a conversation, or reach a host; only an admin can grant hosts
+    and addresses other than your own webhooks."""
     with connected(as_json) as connection:
-        grant = connection.server.ask("add_grant", address=address, agent_id=agent, user=user)
-        lines = [
-            f"{grant['agent_id']} may write to {grant['address']} ({grant['id']}).",
-            *(f"Note: {warning}" for warning in grant["warnings"]),
-            f"To get a conversation there: homing sessions update SESSION --address {grant['address']}",
-        ]
+        grant = connection.server.ask(
+            "add_grant",
+            address=address,
+            host=host,
+            to_agent_id=to_agent,
+            session_key=session_key(connection, session) if session else None,
+            agent_id=agent,
+            user=user,
+        )
+        notes = [f"Note: {warning}" for warning in grant["warnings"]]
+        if grant["host"] is not None:
+            lines = [f"{grant['agent_id']} may reach {grant['host']} from its next turn on ({grant['id']}).", *notes]
+        elif grant["address"] is None:
+            lines = [f"{grant['agent_id']} may write to the {_written_to(grant)} ({grant['id']})."]
+        else:
+            lines = [
+                f"{grant['agent_id']} may write to {grant['address']} ({grant['id']}).",
+                *notes,
+                f"To get a conversation there: homing sessions update SESSION --address {grant['address']}",
+            ]
         connection.screen.show(grant, lambda: "\n".join(lines))
 
 
 def remove_grants(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or addresses.")],
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or what was granted.")
+    ],
     user: OfUser = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take grants back; messages on their way there are refused."""
+    """Take grants back; messages on their way there are refused, and a host is closed at the next call."""
     with connected(as_json) as connection:
         known = list(connection.server.pages("list_grants", user=user))
-        named = [[grant["id"] for grant in known if grant["address"] == given] for given in ids]
+        named = [[grant["id"] for grant in known if given in (grant[name] for name in _GRANTED)] for given in ids]
         meant = [found[0] if len(found) == 1 else given for given, found in zip(ids, named, strict=True)]
         for grant in _meant(_GRANTS, known, meant):
             connection.server.ask("remove_grant", grant_id=grant["id"])
-            sentence = "Removed {id}: {agent_id} no longer writes to {address}."
-            connection.screen.show(grant, partial(sentence.format, **grant))
+            sentence = "Removed {id}: {agent_id} no longer writes to {to}."
+            if grant["host"] is not None:
+                sentence = "Removed {id}: {agent_id} no longer reaches {host} by a grant."
+            connection.screen.show(grant, partial(sentence.format, **grant, to=_written_to(grant)))
 
 
 def show_all(
@@ -293,6 +380,28 @@ def show_all(
 ) -> None:
     """Show things in their table, or as JSON; `more` is known of each of them. `none` says why a table is empty."""
     connection.screen.show_all(found, partial(_table, kind, none or kind.none, more))
+
+
+def list_by_state(
+    kind: Resource, names: str, state: str | None, session: str | None, limit: int | None, *, as_json: bool
+) -> None:
+    """List things that have states and belong to conversations, newest first."""
+    with connected(as_json) as connection:
+        key = session_key(connection, session) if session else None
+        found = connection.server.pages(f"list_{names}", limit=limit, state=state, session_key=key)
+        none = why_empty(kind.none, f"{names} list", state, key)
+        show_all(connection, kind, found, none=none, zone=connection.settings.timezone)
+
+
+def find_among_newest(connection: Connection, kind: Resource, names: str, given: str) -> Json:
+    """Find one of the newest things of a kind by a beginning of its id."""
+    known = list(connection.server.pages(f"list_{names}", limit=_NEWEST))
+    try:
+        return find_one(known, given, kind.noun, kind.prefix)
+    except Problem as problem:
+        if problem.code == "not_found":
+            problem.hint = f"`homing {names} list` shows the newest."
+        raise
 
 
 def _table(kind: Resource, none: str, more: Mapping[str, str], found: Sequence[Json]) -> Any:

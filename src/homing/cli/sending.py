@@ -2,12 +2,14 @@
 
 import sys
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from homing.cli.completion import sessions
 from homing.cli.connection import AsJson, Connection, connected, need_server
-from homing.cli.lookup import session_key
+from homing.cli.lookup import session_to_write_to
 from homing.cli.problems import FAILED, refused
 from homing.model.contract import Json
 
@@ -20,9 +22,13 @@ def send(
         typer.Argument(
             metavar="[SESSION] TEXT|-",
             help="A key, a title, or NAME for cli:NAME, else HOMING_SESSION; and what to say; - reads it from stdin.",
+            autocompletion=sessions,
         ),
     ],
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
+    file: Annotated[
+        list[Path] | None, typer.Option("-f", "--file", metavar="PATH", help="A file to send with it; may be repeated.")
+    ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Give it its own turn, not a running one.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -34,11 +40,13 @@ def send(
     given = sys.stdin.read().strip() if text == "-" else text
     if not given:
         raise refused("There is nothing to send. Write the text after the session, or - and pipe it in.")
-    body = {"text": given} | ({"mode": "queue"} if queue else {})
+    body: dict[str, Any] = {"text": given} | ({"mode": "queue"} if queue else {})
     with connected(as_json) as connection:
         if wait:
             need_server(connection, "--wait")
-        key = session_key(connection, session)
+        key = session_to_write_to(connection, session)
+        if file:
+            body["files"] = [connection.server.add_file(path)["id"] for path in file]
         answer = connection.server.ask("send_message", session_key=key, **body, wait=_LONGEST_WAIT if wait else None)
         if wait and "outcome" not in answer:
             answer = _wait_longer(connection, key, answer)

@@ -1,6 +1,6 @@
 """The end of a process, also when something in it does not react to its cancellation.
 
-asyncio waits for every task and every thread, and a tool that ignores its cancellation would keep the process forever.
+asyncio waits forevery task and every thread, and a tool that ignores its cancellation would keep the process forever.
 By the time the main part has ended all that counts is on record, so the rest may die with the process. Every command
 imports this module, so it needs only what is light of Python's own.
 """

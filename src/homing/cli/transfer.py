@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,8 +47,7 @@ def import_file(
 
     source, records = records_in(_read(file))
     homing = _open(load())
-    entries = [_import(homing, raw, n, source, apply=apply) for n, raw in enumerate(records, 1)]
-    asyncio.run(homing.store.close())
+    entries = asyncio.run(_import_all(homing, records, source, apply=apply))
     if as_json:
         for entry in entries:
             write_json(asdict(entry) | {"applied": apply and entry.taken})
@@ -112,18 +111,39 @@ def _read(file: str) -> object:
         raise refused(f"{file} cannot be read: {error.strerror}.") from None
 
 
-def _import(homing: "Homing", raw: object, n: int, source: "Source | None", *, apply: bool) -> "Entry":
+async def _import_all(
+    homing: "Homing", records: Sequence[object], source: "Source | None", *, apply: bool
+) -> "list[Entry]":
+    from homing.wiring import ServerHands
+
+    try:
+        return [await _import(homing, raw, n, source, apply=apply) for n, raw in enumerate(records, 1)]
+    finally:
+        if isinstance(hands := homing.instance.hands, ServerHands):
+            await hands.close()
+        await homing.store.close()
+
+
+async def _import(homing: "Homing", raw: object, n: int, source: "Source | None", *, apply: bool) -> "Entry":
     from homing.model.people import OWNER, Caller
     from homing.operations.context import Context
-    from homing.operations.importing import import_record
+    from homing.operations.hands import Desk
+    from homing.operations.importing import import_record, try_record
 
     caller = Caller(user_id=OWNER, role="admin", door="import")
-    # One transaction a record: what is wrong with one takes nothing else along.
-    return homing.store.write_now(
-        lambda tx: import_record(
-            Context(tx=tx, caller=caller, instance=homing.instance), raw, n=n, source=source, apply=apply
-        )
+    desk = Desk(
+        store=homing.store,
+        context=lambda tx: Context(tx=tx, caller=caller, instance=homing.instance),
+        hands_or_none=homing.instance.hands,
     )
+    # One transaction a record: what is wrong with one takes nothing else along.
+    found = await desk.write(lambda ctx: import_record(ctx, raw, n=n, source=source, apply=False))
+    # A preview runs nothing of a file that nobody has decided to trust yet.
+    if not (apply and found.taken):
+        return found
+    if (fault := await try_record(desk, raw, source)) is not None:
+        return replace(found, id=None, taken=False, detail=fault)
+    return await desk.write(lambda ctx: import_record(ctx, raw, n=n, source=source, apply=True))
 
 
 def _drawn(entries: Sequence["Entry"], *, apply: bool) -> Any:

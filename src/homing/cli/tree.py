@@ -43,6 +43,8 @@ JOBS = Group(
         "runs": "jobs.reading:runs",
         "why": "jobs.reading:why",
         "preview": "jobs.reading:preview",
+        "try": "jobs.trying:try_job",
+        "try-script": "jobs.scripts:try_script",
     },
     hidden={
         "logs": "jobs.reading:runs",
@@ -62,6 +64,9 @@ GROUPS = {
             "list": "sessions:list_sessions",
             "get": "sessions:get",
             "update": "sessions:update",
+            "branch": "sessions:branch",
+            "export": "sessions:export",
+            "read": "sessions:read",
             "test": "sessions:send_test",
             "delete": "sessions:delete",
         },
@@ -88,6 +93,21 @@ GROUPS = {
         commands={"list": "turns:list_turns", "get": "turns:get"},
         hidden={"ls": "turns:list_turns", "show": "turns:get"},
     ),
+    "approvals": Group(
+        help="What agents ask to be allowed.",
+        commands={
+            "list": "approvals:list_approvals",
+            "get": "approvals:get",
+            "approve": "approvals:approve",
+            "deny": "approvals:deny",
+        },
+        hidden={"ls": "approvals:list_approvals", "show": "approvals:get"},
+    ),
+    "questions": Group(
+        help="What agents want to know.",
+        commands={"list": "questions:list_questions", "answer": "questions:answer"},
+        hidden={"ls": "questions:list_questions"},
+    ),
     "mcp-servers": Group(
         help="Servers whose tools an agent may use.",
         commands={
@@ -101,6 +121,11 @@ GROUPS = {
         },
         hidden={"ls": "mcp_servers:list_servers", "show": "mcp_servers:get", "rm": "mcp_servers:remove"},
     ),
+    "model": Group(
+        help="The model of this server.",
+        commands={"get": "model:get", "set": "model:set_model", "list": "model:list_models"},
+        hidden={"ls": "model:list_models", "show": "model:get"},
+    ),
     "deliveries": Group(
         help="Messages on their way to other channels.",
         commands={"list": "resources:list_deliveries", "retry": "resources:retry_deliveries"},
@@ -113,6 +138,7 @@ GROUPS = {
             "add": "resources:add_memory",
             "confirm": "resources:confirm_memories",
             "remove": "resources:remove_memories",
+            "undo": "resources:undo_dream",
         },
         hidden={"ls": "resources:list_memories", "rm": "resources:remove_memories"},
     ),
@@ -130,10 +156,43 @@ GROUPS = {
         },
         hidden={"ls": "resources:list_webhooks", "rm": "resources:remove_webhooks"},
     ),
+    "push": Group(
+        help="Your browsers that get notifications.",
+        commands={"list": "resources:list_push", "remove": "resources:remove_push"},
+        hidden={"ls": "resources:list_push", "rm": "resources:remove_push"},
+    ),
+    "channels": Group(
+        help="Where people can talk to your agents.",
+        commands={
+            "list": "channels:list_channels",
+            "add": "channels:add",
+            "update": "channels:update",
+            "remove": "channels:remove",
+            "kinds": "channels:list_kinds",
+            "test": "channels:send_test",
+            "link": "contacts:link",
+            "verify": "channels:verify",
+        },
+        hidden={"ls": "channels:list_channels", "rm": "channels:remove"},
+    ),
+    "contacts": Group(
+        help="Who may talk to your agents through a channel.",
+        commands={
+            "list": "contacts:list_contacts",
+            "update": "contacts:update_contact",
+            "remove": "contacts:remove_contacts",
+        },
+        hidden={"ls": "contacts:list_contacts", "rm": "contacts:remove_contacts"},
+    ),
     "grants": Group(
-        help="Addresses that an agent may also write to.",
+        help="Addresses and hosts that an agent may also reach.",
         commands={"list": "resources:list_grants", "add": "resources:add_grant", "remove": "resources:remove_grants"},
         hidden={"ls": "resources:list_grants", "rm": "resources:remove_grants"},
+    ),
+    "files": Group(
+        help="Files of conversations.",
+        commands={"list": "files:list_files", "add": "files:add", "get": "files:get"},
+        hidden={"ls": "files:list_files"},
     ),
     "tokens": Group(
         help="Tokens: who may use this Homing.",
@@ -158,6 +217,10 @@ COMMANDS = {
     "send": "sending:send",
     "open": "opening:open_page",
     "status": "jobs.reading:status",
+    "watch": "watching:watch",
+    "inbox": "inbox:inbox",
+    "search": "search:search",
+    "usage": "usage:usage",
     "serve": "process:serve",
     "work": "process:work",
     "doctor": "doctor:doctor",
@@ -171,7 +234,7 @@ class Command(TyperCommand):
     """A command whose parameters are read lightly."""
 
     def get_params(self, ctx: Any) -> Any:
-        return lightened(super().get_params(ctx))
+        return _without_bool(lightened(super().get_params(ctx)))
 
 
 class Lazy(TyperGroup):
@@ -182,7 +245,7 @@ class Lazy(TyperGroup):
     hidden_table: Mapping[str, str]
 
     def get_params(self, ctx: Any) -> Any:
-        return lightened(super().get_params(ctx))
+        return _without_bool(lightened(super().get_params(ctx)))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.table, *self.groups]
@@ -208,6 +271,18 @@ class Lazy(TyperGroup):
             typer.echo(ctx.get_help())
             raise typer.Exit
         return super().parse_args(ctx, args)
+
+
+def _without_bool(parameters: list[Any]) -> list[Any]:
+    """Leave the type of a flag out of the help: there is nothing to write after it."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.display_type_rich = _no_type
+    return parameters
+
+
+def _no_type(ctx: Any) -> None:
+    """Name no type."""
 
 
 def tree() -> TyperGroup:

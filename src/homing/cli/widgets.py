@@ -41,9 +41,15 @@ class Listing:
     gives: Sequence[str]
     fold: bool = False
 
+    def fits(self, width: int) -> bool:
+        """Say whether nothing has to give way."""
+        return sum(widths := self._widths()) + _GAP * (len(widths) - 1) <= width
+
+    def _widths(self) -> list[int]:
+        return [max([len(heading), *(_width(row[n]) for row in self.rows)]) for n, heading in enumerate(self.headings)]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        rows = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
-        widths = [max([len(heading), *(_width(row[n]) for row in rows)]) for n, heading in enumerate(self.headings)]
+        widths = self._widths()
         over = sum(widths) + _GAP * (len(widths) - 1) - options.max_width
         for n in (self.headings.index(name) for name in self.gives):
             narrower = max(min(widths[n], _LEAST), widths[n] - max(0, over))
@@ -55,9 +61,20 @@ class Listing:
             table.add_column(
                 _heading(heading), width=width, overflow="fold" if folds else "ellipsis", no_wrap=not folds
             )
-        for row in rows:
-            table.add_row(*row)
+        for row in self.rows:
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
         yield table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roomy:
+    """One line per row where the screen has room for all of it, otherwise another drawing."""
+
+    wide: Listing
+    narrow: Listing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.wide if self.wide.fits(options.max_width) else self.narrow
 
 
 def _heading(given: str) -> str:
@@ -66,8 +83,9 @@ def _heading(given: str) -> str:
     return word.upper() + opened + zone
 
 
-def _width(cell: Text) -> int:
-    return max((line.cell_len for line in cell.split()), default=0)
+def _width(cell: str | Text) -> int:
+    text = Text(cell) if isinstance(cell, str) else cell
+    return max((line.cell_len for line in text.split()), default=0)
 
 
 def facts(rows: Iterable[tuple[str, RenderableType | None]]) -> Table:

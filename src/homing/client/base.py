@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
-from homing.client.problems import Problem
+from homing.client.problems import Problem, worded
 from homing.model.contract import Json, Operation, named
-from homing.model.errors import Refused
+from homing.model.errors import Invalid, Refused, TooLarge
+from homing.model.files import MAX_FILE, size_words
 from homing.model.problem_document import refused
 
 PAGE = 200
@@ -26,9 +28,13 @@ class BaseClient(ABC):
         try:
             return self._answer(named(name), fields)
         except Refused as error:
-            from homing.model.ids import new_id
+            raise self._problem(error) from None
 
-            raise Problem(refused(error, new_id("req"))) from None
+    @staticmethod
+    def _problem(error: Refused) -> Problem:
+        from homing.model.ids import new_id
+
+        return Problem(refused(error, new_id("req")))
 
     def pages(self, name: str, /, *, limit: int | None = None, **fields: Any) -> Iterator[Json]:
         """Read a list page by page, up to `limit` items or all."""
@@ -43,6 +49,35 @@ class BaseClient(ABC):
             if not cursor or (left is not None and left <= 0):
                 return
 
+    def add_file(self, path: Path) -> Json:
+        """Keep a file; give what is known of it. Its id goes into `files` of `send_message`."""
+        try:
+            size = path.stat().st_size
+            if not path.is_file():
+                raise Invalid(f"{path} is not a file.", field="file", code="wrong_type")
+            if size > MAX_FILE:
+                raise TooLarge(f"{path} has {size_words(size)}; a file has at most {MAX_FILE >> 20} MB.")
+            with path.open("rb") as file:
+                return self._send_file(named("add_file"), path.name, file)
+        except OSError as error:
+            raise Problem(worded(f"{path} cannot be read: {error.strerror}.", "unreadable", "Failed")) from error
+        except Refused as error:
+            raise self._problem(error) from None
+
+    def get_file(self, file_id: str, into: BinaryIO) -> str:
+        """Write the bytes of a file into another one; give its name."""
+        try:
+            return self._fetch(named("get_file"), {"file_id": file_id}, into)
+        except Refused as error:
+            raise self._problem(error) from None
+
+    def export_session(self, session_key: str, into: BinaryIO, *, format: str = "markdown") -> str:  # noqa: A002 - as in the API
+        """Write a whole conversation into a file; give the name that fits it."""
+        try:
+            return self._fetch(named("export_session"), {"session_key": session_key, "format": format}, into)
+        except Refused as error:
+            raise self._problem(error) from None
+
     def __enter__(self) -> Self:
         return self
 
@@ -54,3 +89,9 @@ class BaseClient(ABC):
 
     @abstractmethod
     def _answer(self, operation: Operation, fields: Mapping[str, Any]) -> Any: ...
+
+    @abstractmethod
+    def _send_file(self, operation: Operation, name: str, file: BinaryIO) -> Json: ...
+
+    @abstractmethod
+    def _fetch(self, operation: Operation, fields: Mapping[str, Any], into: BinaryIO) -> str: ...

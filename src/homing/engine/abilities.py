@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from homing.operations.workers import WORKSPACE, agents_left_by
+from homing.operations.workers import SANDBOX, WORKSPACE, agents_left_by
 from homing.store import Tx
 
 
@@ -13,6 +13,9 @@ class Abilities:
     can: frozenset[str] = frozenset()
     left_agents: frozenset[str] = frozenset()
     """Agents whose turns this worker does not take: they need what another one has."""
+
+    def add_sandbox(self) -> None:
+        self.can |= {SANDBOX}
 
     def add_workspaces(self) -> None:
         self.can |= {WORKSPACE}

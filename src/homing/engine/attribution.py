@@ -8,8 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from homing.agent.frames import TRIGGERED, clean_name, frame, indented
-from homing.agent.sources import AnyMessage, hook_name, is_event, is_hook, job_name
+from homing.agent.frames import TRIGGERED, clean_name, frame, indented, one_line
+from homing.agent.sources import (
+    AnyMessage,
+    agent_name,
+    guest_name,
+    hook_name,
+    is_approval,
+    is_edit,
+    is_event,
+    is_guest,
+    is_hook,
+    job_name,
+    outside_source,
+)
+from homing.model.files import AttachedFile, attached, size_words
+from homing.model.messages import ANSWERS, SENT_TO
 from homing.model.people import User
 from homing.model.sessions import Session
 
@@ -38,8 +52,15 @@ class Participants:
 def participants_of(session: Session, user: User | None) -> Participants:
     """Say who writes in a session. The user's row is needed only where several people do."""
     return Participants(
-        several=session.several, user_id=session.user_id, user_name=user.name if user is not None else session.user_id
+        several=has_names(session),
+        user_id=session.user_id,
+        user_name=user.name if user is not None else session.user_id,
     )
+
+
+def has_names(session: Session) -> bool:
+    """Rule 34: say whether each message is shown with its sender's name."""
+    return session.several or session.named
 
 
 def words(text: str, sender_id: object, participants: Participants) -> str:
@@ -54,11 +75,14 @@ def shown(message: AnyMessage, participants: Participants) -> tuple[Literal["use
     """Say in which role a model sees a message, and as what text."""
     match message.kind:
         case "chat" if message.role == "user":
-            return "user", words(message.text, message.meta.get("sender_id"), participants)
+            # Frames first: behind a person's words one could be theirs.
+            return "user", "\n\n".join(filter(None, [*files_shown(message), _said(message, participants)]))
         case "scheduled" if message.role == "user":
             return "user", _triggered(message, participants)
         case "chat" | "scheduled":
-            return message.role, message.text
+            return message.role, "\n".join(
+                filter(None, [message.text, *map(_sent, attached(message.files)), _to(message)])
+            )
         case "report":
             return "user", frame("report.message", message.text, name=job_name(message))
         case "reminder":
@@ -69,10 +93,64 @@ def shown(message: AnyMessage, participants: Participants) -> tuple[Literal["use
             return "user", frame("hook.message", message.text, name=hook_name(message))
         case "note" if is_event(message):
             return "user", frame("event.message", message.text, name=job_name(message))
+        case "note" if is_edit(message) and is_guest(message):
+            return "user", frame("edit.guest", message.text, name=guest_name(message))
+        case "note" if is_edit(message):
+            return "user", frame("edit.user", message.text)
+        case "note" if is_approval(message):
+            ended = "approval.result" if outside_source(message) else "approval.ended"
+            return "user", frame(ended, message.text, name=str(message.meta.get("approval_tool") or ""))
+        case "question" | "approval":
+            return "user", frame("card.message", message.text)
         case "note" if message.meta.get("source") == "agent":
-            return "user", frame("agent.message", message.text)
+            kind = "agent.answer" if ANSWERS in message.meta else "agent.message"
+            told = frame(kind, message.text, name=agent_name(message))
+            return "user", "\n\n".join([*files_shown(message), told])
         case "note":
             return "user", frame("note.message", message.text)
+
+
+def files_shown(message: AnyMessage) -> list[str]:
+    """Name each file of a message to a model; those that it can see are shown beside (`agent/seen_files.py`)."""
+    return [
+        frame(
+            "file.attached",
+            f"{file.id}: {file.media_type}, {size_words(file.bytes)}.",
+            name=file.name,
+        )
+        for file in attached(message.files)
+    ]
+
+
+def _sent(file: AttachedFile) -> str:
+    """Name a file that an agent sent: its own words, and no frame that would show it to the model again."""
+    return f"(I sent the file {file.name}, {file.id}, {size_words(file.bytes)}.)"
+
+
+def _to(message: AnyMessage) -> str | None:
+    """Say of what an agent sent elsewhere where it went."""
+    address = message.meta.get(SENT_TO)
+    return f"(I sent this to {one_line(address)}.)" if isinstance(address, str) else None
+
+
+def _said(message: AnyMessage, participants: Participants) -> str:
+    """Show a person's message. Of an answer, the question and its options are the agent's words: they are framed, since
+    words of a person unlock URLs (rule 41).
+    """
+    asked = message.meta.get("question_title")
+    if not isinstance(asked, str):
+        return _spoken(message.text, message, participants)
+    chosen = message.meta.get("question_option")
+    if not isinstance(chosen, int):
+        return f"{_spoken(message.text, message, participants)}\n\n{frame('question.answered', asked)}"
+    question = frame("question.answered", f"{asked}\n{chosen}. {message.text}")
+    return f"{_spoken(str(chosen), message, participants)}\n\n{question}"
+
+
+def _spoken(text: str, message: AnyMessage, participants: Participants) -> str:
+    if is_guest(message):
+        return f"{guest_name(message)} (guest): {indented(text)}"
+    return words(text, message.meta.get("sender_id"), participants)
 
 
 def notes_shown(notes: Sequence[AnyMessage], participants: Participants) -> list[str]:

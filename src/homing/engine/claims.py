@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from homing.model.clock import Clock
 from homing.model.turns import Stop
 
+# How long a stopped turn may take to end if its claim has no expiry.
+_STOP_SECONDS = 10.0
 SETTING_UP = "before the model was called"
 
 
@@ -77,7 +79,7 @@ class Claim:
     async def _end(self, task: "asyncio.Task[object]") -> None:
         if task.done():
             return
-        left = None if self.seconds is None else max(0.0, self.cutoff - self.clock.monotonic())
+        left = _STOP_SECONDS if self.seconds is None else max(0.0, self.cutoff - self.clock.monotonic())
         await asyncio.wait([task], timeout=left)
         if not task.done():
             self.reason = "lost"

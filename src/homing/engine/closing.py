@@ -5,18 +5,22 @@ Locks in the order of the house: jobs, sessions, turns. A turn that is another's
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, cast
 
 from homing.agent.history import withdrawn
 from homing.engine import turn_result
+from homing.engine.answers import answer
 from homing.engine.closing_turn import ClosingRequest, ClosingTurn
 from homing.engine.job_outcomes import after_runs
 from homing.engine.reports import fold, report, status_before, status_line
 from homing.engine.turn_result import TurnResult
-from homing.model.messages import Kind, NewMessage
+from homing.model.agents import SEND_MESSAGE
+from homing.model.messages import SENT_TO, Kind, NewMessage
+from homing.model.promises import is_kept
 from homing.model.runs import RunState
 from homing.model.sessions import Session
 from homing.model.turns import Turn
+from homing.operations.agent_messages import asking_session
 from homing.operations.context import Instance
 from homing.store import LookAgain, Tx, deliveries, jobs, runs, sessions, turns
 from homing.store.lanes import unified_lanes
@@ -40,6 +44,7 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
         [_closing_message(closing, tx) for closing in written],
         cause="closing",
         also={i for closing in closings for i in (closing.session.id, closing.home.id)},
+        without={n: closing.sent_to for n, closing in enumerate(written) if closing.sent_to},
     )
     closing_seq = {closing.turn.id: seq for closing, seq in zip(written, seqs, strict=True)}
     turns.close_turns(tx, [_closed(closing, closing_seq.get(closing.turn.id)) for closing in closings])
@@ -62,6 +67,7 @@ def close_turns(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) 
     for closing in closings:
         fold(tx, closing, closing_seq.get(closing.turn.id))
         report(tx, closing)
+        answer(tx, closing)
     after_runs(tx, closings)
     tx.ring(*{f"user:{closing.turn.user_id}" for closing in closings})
     ours = {id(closing.request) for closing in closings}
@@ -77,14 +83,21 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
     touched = {i for e in requests for i in (e.opened.turn.lane_id, e.opened.turn.session_id, e.opened.parent_id)}
     session_ids = {session_id for session_id in touched if session_id is not None}
     homes = {e.opened.turn.id: e.opened.parent_id or e.opened.turn.session_id for e in requests}
+    askers = {
+        e.opened.turn.id: asker.id
+        for e in requests
+        if e.opened.turn.source == "agent" and (asker := asking_session(tx, e.opened.meta)) is not None
+    }
+    session_ids |= set(askers.values())
+    places = {*homes.values(), *askers.values()}
     shared: dict[tuple[str, str], int] = {}
     if instance.settings.unified_session:
         # Made before any lock if it is missing: others wait for its maker, and must not wait for us meanwhile.
-        seen = sessions.get_many(tx, set(homes.values()))
+        seen = sessions.get_many(tx, places)
         shared = unified_lanes(tx, ((chat.user_id, chat.agent_id) for chat in seen.values()))
     sessions.lock(tx, session_ids | set(shared.values()))
     known = sessions.get_many(tx, session_ids)
-    if shared and any((known[home].user_id, known[home].agent_id) not in shared for home in homes.values()):
+    if shared and any((known[place].user_id, known[place].agent_id) not in shared for place in places):
         # One of them got another agent, and with it another lane, between our look and our lock.
         raise LookAgain
     held = turns.hold_many(tx, {turn_id: request.fence for turn_id, request in newest.items()})
@@ -105,13 +118,28 @@ def _lock(tx: Tx, requests: Sequence[ClosingRequest], instance: Instance) -> lis
             parent=known[request.opened.parent_id] if request.opened.parent_id is not None else None,
             job=known_jobs.get(turn.job_id) if turn.job_id else None,
             home_lane=_home_lane(known[homes[turn.id]], shared),
+            sent_to=_sent_to(tx, request, turn, result, homes[turn.id]),
+            asker=known[askers[turn.id]] if turn.id in askers else None,
+            asker_lane=_home_lane(known[askers[turn.id]], shared) if turn.id in askers else 0,
         )
         for request, turn, result in decided
     ]
 
 
+def _sent_to(tx: Tx, request: ClosingRequest, turn: Turn, result: TurnResult, home_id: int) -> Sequence[str]:
+    """Case 62: name where a turn's tool sent what it has to say, or the run whose report opened it. That it failed is
+    news everywhere.
+    """
+    if result.outcome not in ("answered", "empty"):
+        return ()
+    before = request.opened.meta.get(SENT_TO) if turn.source == "report" else None
+    if not any(call.name == SEND_MESSAGE for call in result.called.values()):
+        return cast("Sequence[str]", before or ())
+    return [*cast("Sequence[str]", before or ()), *deliveries.sent_by_turn(tx, home_id, turn)]
+
+
 def _home_lane(home: Session, shared: Mapping[tuple[str, str], int]) -> int:
-    return shared.get((home.user_id, home.agent_id), home.id)
+    return home.id if home.several else shared.get((home.user_id, home.agent_id), home.id)
 
 
 def _plain(result: TurnResult) -> bool:
@@ -162,6 +190,8 @@ def _closing_message(closing: ClosingTurn, tx: Tx) -> NewMessage:
         meta |= {"outcome": result.outcome, "reason": result.reason}
     if result.shown:
         meta |= {"partial": True}
+    if kind == "chat" and result.promise and not is_kept(result.promise, jobs.bound_to(tx, turn.session_id)):
+        meta |= {"promise": result.promise.shown()}
     if result.called and not closing.quiet:
         lines = sorted(result.called.values(), key=lambda line: line.n)
         meta |= {"tools": [vars(line) for line in lines[:_MOST_LINES]]}
@@ -177,4 +207,7 @@ def _closing_message(closing: ClosingTurn, tx: Tx) -> NewMessage:
         model=result.model,
         meta=meta,
         cards=result.cards,
+        # What an isolated run has to say arrives as its report, in the conversation it belongs to.
+        # What another agent is told, it is told in its own conversation.
+        unasked=turn.source != "person" and kind != "status" and closing.parent is None and closing.asker is None,
     )

@@ -1,10 +1,12 @@
 """What a worker is done with: a turn's ending, and the rows it is closed with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homing.engine.opening import Opened
 from homing.engine.turn_result import TurnResult
 from homing.model.jobs import Job
+from homing.model.messages import ASKING_TURN
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 
@@ -32,6 +34,17 @@ class ClosingTurn:
     job: Job | None
     """Read only where more of it changes than its counters."""
     home_lane: int
+    sent_to: Sequence[str] = ()
+    """Addresses to which a tool of this turn sent already; its answer does not go there again (case 62)."""
+    asker: Session | None = None
+    """Of a turn that another agent opened: the conversation that waits for its answer."""
+    asker_lane: int = 0
+
+    @property
+    def asking_turn_id(self) -> str | None:
+        """Of a turn that another agent opened: the turn that asked."""
+        asked = self.request.opened.meta.get(ASKING_TURN)
+        return str(asked) if asked else None
 
     @property
     def home(self) -> Session:

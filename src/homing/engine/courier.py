@@ -1,20 +1,29 @@
 """The courier carries what people are owed: first the attempt is written, then the call is made, then how it ended.
 
-Killed in between, the same delivery is tried again under the same id. No call is made inside a transaction. A receiver
-that hangs holds one slot and its own line; all that one user has by one channel hold at most a quarter of the slots.
+It takes one part of a delivery at a time, and writes each receipt before the next part. Killed in between, the same
+part is tried again under the same id. No call is made inside a transaction. A receiver that hangs holds one slot and
+its own line; all that one user has by one channel hold at most a quarter of the slots. An account that was told to slow
+down waits alone.
 """
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 
-from homing.channels import Channels, Letter, Receipt
-from homing.model.errors import ChannelFailed, NotReady
+from homing.channels import Channel, Channels, Part, Receipt
+from homing.engine.delivery_parts import Needless, OpenedPart, open_part
+from homing.engine.outgoing_files import OutgoingFile, file_store, refused_there, seconds_for
+from homing.model.errors import ChannelFailed, FilesAway, NoFiles, NotReady
+from homing.model.files import AttachedFile
 from homing.model.messages import Delivery, retry_at
+from homing.model.push import PUSH
 from homing.model.sessions import Session, channel_of
 from homing.operations.context import Instance
-from homing.store import Store, Tx, deliveries, inbounds, lanes, messages, people, sessions, turns
+from homing.store import Store, Tx, alerts, contacts, deliveries, inbounds, lanes, parts, push, sessions
 from homing.store.bell import Ear
 
 log = structlog.get_logger(__name__)
@@ -23,6 +32,48 @@ _BELL = "deliveries"
 _PAUSE_SECONDS = 2.0
 # Below this a look at the clock costs more than it saves.
 _SHORTEST_SECONDS = 0.05
+# Where a repeat is shown twice, a platform that was only slow has this long to show the first.
+_UNSURE_SECONDS = 30.0
+# For an account that was told to slow down, but not for how long.
+_LIMITED_SECONDS = 5.0
+GONE = "gone"
+"""Why nothing was pushed: the push service does not know this browser any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _End:
+    """How one attempt ended."""
+
+    delivery: Delivery
+    channel: Channel | None
+    part: Part | None = None
+    file: AttachedFile | None = None
+    receipt: Receipt | None = None
+    failure: ChannelFailed | None = None
+    needless: str | None = None
+    """Why nothing was sent, and need not be."""
+
+    @property
+    def name(self) -> str:
+        return channel_of(self.delivery.address)
+
+    @property
+    def may_come_twice(self) -> bool:
+        if self.channel is None or self.channel.capabilities.resend != "duplicates":
+            return False
+        return (self.part is not None and self.part.unsure) or (self.failure is not None and self.failure.unsure)
+
+    @property
+    def file_refused(self) -> bool:
+        """The file cannot be sent there; whether anything else can is for a line of text to find out."""
+        failure = self.failure if self.file is not None else None
+        return failure is not None and failure.permanent and not failure.blocked
+
+    @property
+    def external_id(self) -> str | None:
+        """The platform's id, by which a reply finds this part: unique over all accounts."""
+        known = self.receipt.external_id if self.receipt else None
+        return f"{self.name}:{known}" if known else None
 
 
 class Courier:
@@ -41,15 +92,19 @@ class Courier:
         """A ceiling well below `deliveries.ATTEMPT`: an attempt is over before anybody may make the next."""
         self._store = store
         self._channels = channels
+        self._instance = instance
         self._settings = instance.settings
         self._slots = slots
         self._share = max(1, slots // 4)
         self._ceiling_seconds = ceiling_seconds
         self._grace_seconds = grace_seconds
+        self._paused_until: dict[str, datetime] = {}
 
     async def step(self) -> bool:
         """Try what is due, once; wait for all of it. Say whether there was any."""
-        taken = await self._store.write(lambda tx: deliveries.take_deliveries(tx, self._slots, share=self._share))
+        taken = await self._store.write(
+            lambda tx: deliveries.take_deliveries(tx, self._slots, share=self._share, paused=self._paused(tx.now()))
+        )
         await asyncio.gather(*(self._carry(delivery) for delivery in taken))
         return bool(taken)
 
@@ -87,14 +142,20 @@ class Courier:
         return pause
 
     def _take(self, tx: Tx, free: int, busy: Counter[deliveries.Party]) -> tuple[list[Delivery], float]:
-        longest = self._store.look_seconds
-        taken = deliveries.take_deliveries(tx, free, share=self._share, busy=busy)
+        longest, paused = self._store.look_seconds, self._paused(tx.now())
+        taken = deliveries.take_deliveries(tx, free, share=self._share, busy=busy, paused=paused)
         under_way = busy + Counter(deliveries.party_of(one.user_id, one.address) for one in taken)
         # What waits for its user's share begins when one of theirs ends, which rings.
-        due = deliveries.next_attempt(tx, full=deliveries.full_parties(under_way, self._share))
-        if due is None or len(taken) == free:
+        due = deliveries.next_attempt(tx, full=deliveries.full_parties(under_way, self._share), paused=paused)
+        times = [*([due] if due else []), *(self._paused_until[name] for name in paused)]
+        if not times or len(taken) == free:
             return taken, longest
-        return taken, min(max((due - tx.now()).total_seconds(), _SHORTEST_SECONDS), longest)
+        return taken, min(max((min(times) - tx.now()).total_seconds(), _SHORTEST_SECONDS), longest)
+
+    def _paused(self, now: datetime) -> Collection[str]:
+        """Name the accounts that were told to slow down and still wait."""
+        self._paused_until = {name: until for name, until in self._paused_until.items() if until > now}
+        return self._paused_until.keys()
 
     async def _leave(self, sending: "dict[asyncio.Task[None], deliveries.Party]") -> None:
         try:
@@ -112,97 +173,131 @@ class Courier:
             log.exception("delivery_lost", delivery_id=delivery.id)
 
     async def _carry(self, delivery: Delivery) -> None:
-        receipt, failure = None, None
-        try:
-            receipt = await self._send(delivery)
-        except ChannelFailed as error:
-            failure = error
-        state = await self._store.write(lambda tx: self._finish(tx, delivery, receipt, failure))
-        which, key, channel, tried = delivery.id, delivery.session_key, channel_of(delivery.address), delivery.attempts
-        if failure is None:
-            log.info("delivery_sent", delivery_id=which, session_key=key, channel=channel, attempt=tried)
+        end = await self._attempt(delivery)
+        state = await self._store.write(lambda tx: self._finish(tx, end))
+        which, key, tried = delivery.id, delivery.session_key, delivery.attempts
+        if end.needless is not None:
+            log.info("delivery_skipped", delivery_id=which, session_key=key, channel=end.name, why=end.needless)
             return
-        why = failure.detail
+        if end.failure is None:
+            n = end.delivery.parts_sent
+            log.info("delivery_sent", delivery_id=which, session_key=key, channel=end.name, attempt=tried, part=n)
+            return
+        why = end.failure.detail
         if state == "dead":
-            log.warning("delivery_dead", delivery_id=which, session_key=key, channel=channel, attempt=tried, error=why)
+            log.warning("delivery_dead", delivery_id=which, session_key=key, channel=end.name, attempt=tried, error=why)
         else:
-            log.info("delivery_failed", delivery_id=which, session_key=key, channel=channel, attempt=tried, error=why)
+            log.info("delivery_failed", delivery_id=which, session_key=key, channel=end.name, attempt=tried, error=why)
 
-    async def _send(self, delivery: Delivery) -> Receipt:
-        if delivery.attempts > self._settings.delivery_attempts:
-            raise ChannelFailed("The last attempt broke off without an answer.", permanent=True)
-        letter = await self._store.read(lambda tx: _write_letter(tx, delivery))
-        name = channel_of(delivery.address)
-        channel = self._channels.get(name)
-        if channel is None:
-            hint = ": set HOMING_SMTP_URL" if name == "email" else ""
-            raise ChannelFailed(f"The channel {name} is not set up on this server{hint}.")
+    async def _attempt(self, delivery: Delivery) -> _End:
+        channel = self._channels.get(channel_of(delivery.address))
+        end = _End(delivery=delivery, channel=channel)
         try:
-            async with asyncio.timeout(self._ceiling_seconds):
-                return await channel.send(letter)
+            opened = await self._open(delivery, channel)
+            if isinstance(opened, Needless):
+                return replace(end, needless=opened.why)
+            end = _End(delivery=opened.delivery, channel=channel, part=opened.part, file=opened.file)
+            return replace(end, receipt=await self._send(opened))
+        except ChannelFailed as error:
+            # A browser that gave its subscription up waits for nothing.
+            gone = error.blocked and end.name == PUSH
+            return replace(end, needless=GONE) if gone else replace(end, failure=error)
+
+    async def _open(self, delivery: Delivery, channel: Channel | None) -> OpenedPart | Needless:
+        """Read the part that is next; the first attempt cuts the text."""
+        if delivery.attempts > self._settings.delivery_attempts:
+            raise ChannelFailed("The last attempt broke off without an answer.", permanent=True, unsure=True)
+        run = self._store.read if delivery.parts else self._store.write
+        return await run(lambda tx: open_part(tx, delivery, channel, settings=self._settings))
+
+    async def _send(self, opened: OpenedPart) -> Receipt:
+        if opened.file is None:
+            return await self._call(opened, self._ceiling_seconds)
+        try:
+            files = await file_store(self._instance)
+        except (NoFiles, FilesAway) as error:
+            raise ChannelFailed(str(error)) from error
+        file = OutgoingFile(files=files, attached=opened.file)
+        opened = replace(opened, part=replace(opened.part, file=file.part_file()))
+        try:
+            return await self._call(opened, self._ceiling_seconds + seconds_for(opened.file))
+        except ChannelFailed as error:
+            # What was wrong with the bytes counts, whatever the channel made of it.
+            raise file.trouble or error from error
+
+    async def _call(self, opened: OpenedPart, ceiling_seconds: float) -> Receipt:
+        channel = opened.channel
+        try:
+            async with asyncio.timeout(ceiling_seconds):
+                return await channel.send(opened.part)
         except (ChannelFailed, NotReady):
             # A channel looks things up: a database that is away then is nobody's failure, and is written nowhere.
             raise
         except TimeoutError as error:
-            raise ChannelFailed(f"There was no answer within {self._ceiling_seconds:g} seconds.") from error
+            detail = f"There was no answer within {ceiling_seconds:.3g} seconds."
+            raise ChannelFailed(detail, unsure=True) from error
         except Exception as error:  # a broken channel is a failure like any other, and never a success
-            log.exception("delivery_broken", delivery_id=delivery.id, channel=name)
-            raise ChannelFailed(f"The channel {name} broke ({type(error).__name__}); see the server's log.") from error
+            log.exception("delivery_broken", delivery_id=opened.delivery.id, channel=channel.name)
+            detail = f"The channel {channel.name} broke ({type(error).__name__}); see the server's log."
+            raise ChannelFailed(detail, unsure=True) from error
 
-    def _finish(self, tx: Tx, delivery: Delivery, receipt: Receipt | None, failure: ChannelFailed | None) -> str:
+    def _finish(self, tx: Tx, end: _End) -> str:
+        delivery, failure = end.delivery, end.failure
         session = sessions.get(tx, delivery.session_id)
         lane_id = lanes.enter(tx, session, unified=self._settings.unified_session)
         rev = sessions.touch(tx, session.id)
-        if failure is None:
-            deliveries.finish_delivery(tx, delivery, rev=rev, sent=True, receipt=receipt.detail if receipt else None)
+        device_id = delivery.address.partition(":")[2] if end.name == PUSH else None
+        if end.needless is not None:
+            deliveries.settle(tx, delivery, rev=rev, why=end.needless)
+            if device_id is not None and end.needless == GONE:
+                push.remove(tx, device_id)
+                tx.ring(f"user:{delivery.user_id}")
             return "sent"
-        most = self._settings.delivery_attempts
-        again = None if failure.permanent else retry_at(delivery.attempts, tx.now(), most, failure.retry_after)
-        changed = deliveries.finish_delivery(
-            tx, delivery, rev=rev, sent=False, error=failure.detail, next_attempt_at=again
+        if failure is None:
+            if device_id is not None:
+                push.touch(tx, device_id)
+            receipt = end.receipt
+            deliveries.finish_part(
+                tx,
+                delivery,
+                rev=rev,
+                receipt=receipt.detail if receipt else None,
+                external_id=end.external_id,
+                unsure=end.may_come_twice,
+                buttons=end.part is not None and end.part.question is not None,
+            )
+            return "sent"
+        if failure.blocked:
+            contacts.mark_blocked(tx, delivery.address)
+        again = tx.now() if end.file_refused else self._again(tx.now(), end, failure)
+        changed = deliveries.fail_attempt(
+            tx,
+            delivery,
+            rev=rev,
+            error=failure.detail,
+            next_attempt_at=again,
+            counted=not (failure.limited or end.file_refused),
+            doubt=failure.unsure,
+            unsure=end.may_come_twice,
         )
+        if changed and end.file_refused and end.file and end.channel:
+            line = refused_there(end.file, failure.detail, end.channel.capabilities)
+            parts.put_line(tx, delivery.id, delivery.parts_sent, line)
         if changed and again is None and session.deleted_at is None:
+            alerts.note_dead(tx, delivery, rev=rev)
             _tell_agent(tx, session, lane_id, delivery)
         return "failed" if again else "dead"
 
-
-def _write_letter(tx: Tx, delivery: Delivery) -> Letter:
-    session = sessions.get(tx, delivery.session_id)
-    if session.deleted_at is not None:
-        raise ChannelFailed("The session was deleted before this was sent.", permanent=True)
-    message = messages.get(tx, delivery.session_id, delivery.seq)
-    if message is None:
-        raise ChannelFailed("The message is gone.", permanent=True)
-    own_words = message.kind == "note" and message.turn_id is None and message.run_id is None
-    if not _may_send(tx, session, delivery.address, own_words=own_words):
-        raise ChannelFailed(
-            f"This session may not send to {delivery.address}: it is neither one of its addresses nor granted.",
-            permanent=True,
-        )
-    return Letter(
-        delivery_id=delivery.id,
-        address=delivery.address,
-        session_key=delivery.session_key,
-        text=message.text,
-        message=message,
-        job_id=message.job_id,
-        depth=turns.depth_behind(tx, turn_id=message.turn_id, run_id=message.run_id) + 1,
-        created_at=message.created_at,
-    )
-
-
-def _may_send(tx: Tx, session: Session, address: str, *, own_words: bool) -> bool:
-    """Rule 33: a session writes to its own addresses, or to one granted to its agent.
-
-    Words of Homing itself, such as a test, also go to a webhook of the session's user: it is tried before it is added.
-    """
-    if address in sessions.addresses(tx, [session.id])[session.id]:
-        return True
-    channel, _, place = address.partition(":")
-    if own_words and channel == "webhook":
-        webhook = people.get_webhook(tx, place)
-        return webhook is not None and webhook.user_id == session.user_id
-    return people.granted(tx, user_id=session.user_id, agent_id=session.agent_id, address=address)
+    def _again(self, now: datetime, end: _End, failure: ChannelFailed) -> datetime | None:
+        """Say when to try again; None when it is dead."""
+        if failure.permanent:
+            return None
+        if failure.limited:
+            until = now + timedelta(seconds=failure.retry_after or _LIMITED_SECONDS)
+            self._paused_until[end.name] = max(until, self._paused_until.get(end.name, until))
+            return until
+        wait = max(failure.retry_after or 0, _UNSURE_SECONDS) if end.may_come_twice else failure.retry_after
+        return retry_at(end.delivery.attempts, now, self._settings.delivery_attempts, wait)
 
 
 def _tell_agent(tx: Tx, session: Session, lane_id: int, delivery: Delivery) -> None:

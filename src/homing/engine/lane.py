@@ -22,6 +22,7 @@ from homing.engine.step_journal import StepJournal, kept_steps
 from homing.engine.turn_result import TurnResult
 from homing.model.errors import Failed, Lost, NotReady
 from homing.model.turns import MAX_ATTEMPTS, Step, called_tools, usage_of
+from homing.operations.budgets import StoppedRun, skip_run
 from homing.operations.context import Instance
 from homing.store import Store, steps, turns
 
@@ -59,6 +60,9 @@ class Lanes:
 async def work_lane(room: Lanes, lane_id: int, claim: Claim) -> Worked:
     """Work one turn of a lane. `more`: something may wait behind it; `held`: somebody else is at it."""
     opened = await room.open(lane_id, claim)
+    if isinstance(opened, StoppedRun):
+        await room.store.write(lambda tx: skip_run(tx, opened, room.instance))
+        return "more"
     if not isinstance(opened, Opened):
         return opened
     # Only now: a renewal that looks before the commit would not find the turn, and give it up.
@@ -108,7 +112,8 @@ def stop_setup(claim: Claim) -> None:
 
 async def _attempt(room: Lanes, opened: Opened, claim: Claim) -> TurnResult:
     try:
-        return await room.think(opened, StepJournal(room.store, opened, claim, await _kept(room, opened)))
+        journal = StepJournal(room.store, opened, claim, await _kept(room, opened), room.instance.settings)
+        return await room.think(opened, journal)
     except Lost:
         claim.stop("lost")
         raise

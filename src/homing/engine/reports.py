@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from homing.engine.closing_turn import ClosingTurn
 from homing.model.brakes import DEEPEST
 from homing.model.jobs import Job
-from homing.model.messages import Kind, Message, NewMessage
+from homing.model.messages import SENT_TO, Kind, Message, NewMessage
 from homing.operations.brakes import is_beyond, stop_job
 from homing.store import Tx, deliveries, inbounds, messages
 from homing.store.inbounds import NewInbound
@@ -55,7 +55,12 @@ def report(tx: Tx, closing: ClosingTurn) -> None:
     parent, job, result = closing.parent, closing.job, closing.result
     if parent is None or job is None or closing.turn.run_id is None or parent.deleted_at is not None:
         return
+    if job.kind == "system" and job.write_back == "none":
+        # What it changed it has told itself; that it failed is in its run.
+        return
     meta = {**closing.request.opened.meta, "report": True}
+    if closing.sent_to:
+        meta |= {SENT_TO: list(closing.sent_to)}
     if result.outcome == "failed":
         text = f'The automation "{job.name}" failed in its own session: {result.text}'
         _lay_in(tx, closing, job, text, meta, kind="note")
@@ -113,5 +118,6 @@ def _lay_in(tx: Tx, closing: ClosingTurn, job: Job, text: str, meta: Mapping[str
         job_id=job.id,
         run_id=closing.turn.run_id,
         meta=meta,
+        unasked=kind != "status",
     )
-    deliveries.post(tx, [message])
+    deliveries.post(tx, [message], without={0: closing.sent_to})

@@ -17,7 +17,7 @@ from homing.engine.lane import Lanes, work_lane
 from homing.model.clock import Clock
 from homing.model.errors import NotReady
 from homing.model.turns import Turn
-from homing.store import Store, Tx, picking, turns
+from homing.store import Store, Tx, maintenance, picking, turns
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +26,8 @@ GRACE_SECONDS = 5.0
 # How long they then have to hear it.
 LEAVE_SECONDS = 2.0
 _AFTER_CLAIM = 0.1
+# How often to see whether the workers of an outside engine are gone, while it vouches for a turn.
+_VOUCHED_LOOK_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class Picked:
     machines: list[int]
     waiting: bool
     next_claim_end: datetime | None
+    vouched: bool
     now: datetime
     after: str
     """Where the next look at very many users goes on."""
@@ -139,6 +142,8 @@ class Runner:
         if picked.next_claim_end is not None:
             until = (picked.next_claim_end - picked.now).total_seconds() + _AFTER_CLAIM
             seconds = min(seconds, max(self._beat / 10, until))
+        if picked.vouched:
+            seconds = min(seconds, _VOUCHED_LOOK_SECONDS)
         return seconds
 
     def _start(self, line: str, lane_id: int) -> None:
@@ -152,7 +157,7 @@ class Runner:
     async def _work(self, lane_id: int, claim: Claim) -> None:
         try:
             worked = await work_lane(self._room, lane_id, claim)
-            if worked == "more":
+            if worked == "more" and claim.turn_id is not None:
                 log.info("turn_closed", turn=claim.turn_id)
         except NotReady:
             # The claim runs out by itself and somebody takes the turn up, perhaps we.
@@ -230,10 +235,13 @@ def pick(
     """
     seen = picking.glance(tx, left_agents)
     first: dict[str, list[int]] = {"people": [], "machines": []}
-    if seen.next_claim_end is not None and seen.next_claim_end <= tx.now():
+    deserted = seen.vouched and not maintenance.outside_engine_beats(tx)
+    if deserted or (seen.next_claim_end is not None and seen.next_claim_end <= tx.now()):
         # Each line by itself: many stale turns of the one must not hide the other's.
         for line, free in (("people", people), ("machines", machines)):
-            stale = picking.stale_lanes(tx, free + len(held), line=line, left_agents=left_agents) if free else []
+            if not free:
+                continue
+            stale = picking.stale_lanes(tx, free + len(held), line=line, left_agents=left_agents, vouched=deserted)
             first[line] = [lane_id for lane_id, _ in stale if lane_id not in held]
     waiting_people: list[int] = []
     if people and seen.people:
@@ -250,6 +258,7 @@ def pick(
         machines=(first["machines"] + waiting_machines)[:machines],
         waiting=seen.people or seen.machines,
         next_claim_end=seen.next_claim_end,
+        vouched=seen.vouched,
         now=tx.now(),
         after=after,
     )

@@ -3,7 +3,7 @@
 One armed timer: it wakes at the next due instant, at least every 60 s, and at once when jobs change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,17 +12,23 @@ import structlog
 
 from homing.engine.clock_leaps import plan_again
 from homing.engine.heartbeat import hold_heartbeats
+from homing.engine.job_outcomes import note_failing
+from homing.model.alerts import AWAY_AFTER, LEFT_OUT_FOR
 from homing.model.clock import BACK, LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
 from homing.model.jobs import MAX_SCHEDULE_ERRORS, DueJob, Stretch, Verdict, decide
-from homing.model.runs import COUNTED, run_id
+from homing.model.runs import COUNTED, Run, run_id
 from homing.model.schedules import At
 from homing.model.schedules.zones import zone
+from homing.model.scripts import DueMeanwhile
+from homing.operations.budgets import Beyond, after_skip, hold_back
 from homing.operations.context import Instance
 from homing.operations.firing import Fired, Firing, fire
 from homing.operations.heartbeats import give_heartbeats
+from homing.operations.homes import note_places
 from homing.operations.notes import give_note
-from homing.store import Store, Tx, jobs, maintenance, runs, sessions
+from homing.store import Store, Tx, alerts, gates, jobs, maintenance, runs, sessions
+from homing.store.alerts import Trouble
 from homing.store.lanes import lane_of, unified_lanes
 from homing.store.runs import NewRun
 
@@ -60,7 +66,10 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
         except Exception as error:  # noqa: BLE001 - one bad job never stops a batch: it alone gets the error
             bad.append((job, error))
     decided = hold_heartbeats(tx, decided, instance)
-    give_heartbeats(tx, [one.job for one in decided], instance.settings)
+    decided, stopped, bad_too = hold_back(tx, decided, instance)
+    unified = instance.settings.unified_session
+    places = note_places(tx, {one.job.user_id for one in decided if one.job.id in stopped}, unified=unified)
+    beating = give_heartbeats(tx, [one.job for one in decided], instance.settings)
     firings = [_firing(one, now) for one in decided if one.scheduled_for is not None]
     skipping = [one for one in decided if one.skips]
     if instance.settings.unified_session:
@@ -70,16 +79,20 @@ def _fire_due(tx: Tx, due: Sequence[DueJob], instance: Instance) -> None:
         tx,
         firings,
         unified=instance.settings.unified_session,
-        beating=instance.settings.heartbeat_minutes > 0,
-        also={job.session_id for job in due},
+        beating=beating,
+        also={job.session_id for job in due} | {i for at in places.values() for i in (at.home.id, at.lane_id)},
     )
-    _skip(tx, skipping, fired)
+    _skip(tx, [one for one in skipping if not _counted_at_gate(tx, one, active)], fired, active)
     counted = [(one, int(_ran(one, fired) and one.trigger in COUNTED)) for one in decided]
     jobs.advance(tx, counted, fired.revs)
+    # What is announced is locked by user, in one order for everybody.
+    for one in sorted((one for one in decided if one.job.id in stopped), key=lambda one: one.job.user_id):
+        after_skip(tx, one.job, stopped[one.job.id], places[one.job.user_id])
+    _note_away(tx, due)
     for one in decided:
-        if one.next_run_at is None and not _ran(one, fired):
+        if one.next_run_at is None and not _ran(one, fired) and not _is_kept(one, stopped):
             _run_out(tx, one, instance, fired.revs[one.job.session_id])
-    for job, error in bad:
+    for job, error in [*bad, *bad_too]:
         _schedule_error(tx, job, error, instance)
     tx.ring("jobs")
 
@@ -97,6 +110,11 @@ def _firing(one: Verdict, now: datetime) -> Firing:
     )
 
 
+def _is_kept(one: Verdict, stopped: Mapping[str, Beyond]) -> bool:
+    """Say whether it is a one-shot that a budget stopped: it is disabled with that reason, and not done."""
+    return one.job.id in stopped and isinstance(one.job.timing.schedule, At)
+
+
 def _ran(one: Verdict, fired: Fired) -> bool:
     """Say whether a run was written: an instant that has its row already is not run again."""
     if one.scheduled_for is None:
@@ -104,7 +122,25 @@ def _ran(one: Verdict, fired: Fired) -> bool:
     return run_id(one.job.id, one.scheduled_for, one.trigger, one.retry) in fired.run_ids
 
 
-def _skip(tx: Tx, skipping: Sequence[Verdict], fired: Fired) -> None:
+def _counted_at_gate(tx: Tx, one: Verdict, active: Mapping[str, str]) -> bool:
+    """Rule 14: what comes due while a gate decides is counted there, since it may be counted in the gate's row."""
+    if one.job.gate is None or one.scheduled_for is not None or one.job.id not in active:
+        return False
+    count = sum(stretch.count for stretch in one.skips)
+    due = DueMeanwhile(first=one.skips[0].first, until=one.skips[-1].until, count=count)
+    return gates.count_due(tx, active[one.job.id], due)
+
+
+def _note_away(tx: Tx, due: Sequence[DueJob]) -> None:
+    """Rule 38: what came due long ago was not looked at by anybody; its users are told in one message each."""
+    since = tx.now() - AWAY_AFTER
+    late = [job for job in due if job.next_run_at < since and job.kind != "system" and job.alert_after]
+    for user_id in sorted({job.user_id for job in late}):
+        of_user = [job for job in late if job.user_id == user_id]
+        alerts.note_away(tx, user_id, [job.name for job in of_user], min(job.next_run_at for job in of_user))
+
+
+def _skip(tx: Tx, skipping: Sequence[Verdict], fired: Fired, active: Mapping[str, str]) -> None:
     """Count what does not run: consecutive skips of a job for one reason are one row."""
     fresh: list[NewRun] = []
     for one in skipping:
@@ -113,10 +149,22 @@ def _skip(tx: Tx, skipping: Sequence[Verdict], fired: Fired) -> None:
         for stretch in one.skips:
             if last is not None and last.reason == stretch.reason:
                 runs.prolong_skip(tx, last.id, until=stretch.until, more=stretch.count, rev=rev)
+                _note_left_out(tx, one.job, last, stretch, active.get(one.job.id))
             else:
                 fresh.append(_skipped_run(one, stretch, rev))
             last = None
     runs.add_runs(tx, fresh)
+
+
+def _note_left_out(tx: Tx, job: DueJob, last: Run, stretch: Stretch, active: str | None) -> None:
+    """Rule 38: a job whose run does not end is left out again and again; that has a count of its own."""
+    count = (last.missed_count or 1) + stretch.count
+    for_long = tx.now() - last.scheduled_for >= LEFT_OUT_FOR
+    if stretch.reason != "overlap" or active is None or not for_long or not 0 < job.alert_after <= count:
+        return
+    if job.kind != "system":
+        left_out = Trouble(job_id=job.id, user_id=job.user_id, kind="left_out", count=count, run_id=active)
+        alerts.note_trouble(tx, left_out)
 
 
 def _skipped_run(one: Verdict, stretch: Stretch, rev: int) -> NewRun:
@@ -184,6 +232,7 @@ def _schedule_error(tx: Tx, job: DueJob, error: Exception, instance: Instance) -
     jobs.note_schedule_error(tx, job.id, run_id=run.id, error=line, errors=errors, again_at=again_at, rev=rev)
     if errors >= MAX_SCHEDULE_ERRORS:
         jobs.disable(tx, job.id, by="engine", reason=line, rev=rev)
+        note_failing(tx, job, run_id=run.id, line=line, count=errors, begins=True)
         bad = jobs.get(tx, job.id)
         assert bad is not None
         give_note(

@@ -7,13 +7,28 @@ from homing.agent.history import dump_response, load_response
 from homing.agent.journal import KeptStep, LiveStep, LiveText, Response, ToolCall
 from homing.agent.prices import usage_of_call
 from homing.agent.sources import outside_result
-from homing.engine.attribution import words
+from homing.engine.attribution import shown
 from homing.engine.claims import Claim
 from homing.engine.opening import Opened
-from homing.model.errors import Lost
+from homing.model.errors import Lost, ModelFailed, OverBudget
 from homing.model.messages import NewMessage
-from homing.model.turns import CalledTool, Step, Turn, Usage, about_call, called_tools, may_inject, usage_of
-from homing.store import Store, Tx, inbounds, sessions, steps, turns
+from homing.model.turns import (
+    MODEL_CALLS,
+    CalledTool,
+    CallUsage,
+    Inbound,
+    Step,
+    Turn,
+    about_call,
+    called_tools,
+    may_inject,
+    usage_of,
+)
+from homing.model.usage import NO_JOB, CallKey, day_of
+from homing.model.words import RETRY_CAUSES
+from homing.operations.budgets import Ceilings, find_beyond
+from homing.settings import Settings
+from homing.store import Store, Tx, inbounds, sessions, steps, turns, usage
 from homing.store.steps import Done
 
 QUIET = "nothing_to_report"
@@ -22,7 +37,7 @@ QUIET = "nothing_to_report"
 class StepJournal:
     """Keeps one turn's steps for as long as its claim lasts."""
 
-    def __init__(self, store: Store, opened: Opened, claim: Claim, kept: Sequence[Step]) -> None:
+    def __init__(self, store: Store, opened: Opened, claim: Claim, kept: Sequence[Step], settings: Settings) -> None:
         self.opened = opened
         self.claim = claim
         self.cards: list[Mapping[str, object]] = [card for step in kept for card in step.cards]
@@ -37,6 +52,10 @@ class StepJournal:
         self.kept = kept_steps(kept)
         self.usage = usage_of(kept)
         """What this turn's model calls used so far."""
+        self._calls = sum(step.kind in MODEL_CALLS for step in kept)
+        self.zone = settings.timezone
+        """Of the user, whose day a call counts for."""
+        self._settings = settings
         self._store = store
         self._n = max((step.n for step in kept), default=0)
         self._told = 0
@@ -53,13 +72,32 @@ class StepJournal:
     def may_call(self) -> bool:
         return self.claim.alive()
 
+    async def check_budget(self) -> None:
+        """Rule 37: look at the ceilings before each model call, unless a person asked for this turn."""
+        turn = self.opened.turn
+        if turn.acts_as == "person":
+            return
+        job_usd, user_usd = turn.policy.max_cost_usd_per_day, self._settings.budget_usd_per_day
+        ceilings = Ceilings(job_usd=job_usd, user_usd=user_usd)
+        if not ceilings.any:
+            return
+        # One call without a price is one too many: what it cost is not in the sums.
+        unpriced = turn.model if self.usage.cost_nano_usd is None else None
+        beyond = await self._store.read(
+            lambda tx: find_beyond(
+                tx, ceilings, self._settings, user_id=turn.user_id, job_id=turn.job_id, unpriced=unpriced
+            )
+        )
+        if beyond is not None:
+            raise OverBudget(beyond.words, permanent=True)
+
     async def model_done(self, response: Response, *, name: str, duration_ms: int) -> None:
-        usage = usage_of_call(response, name)
+        used = usage_of_call(response, name)
         result = dump_response(response)
         n = self._next()
 
         def work(tx: Tx) -> None:
-            self._hold(tx)
+            turn = self._hold(tx)
             steps.add_step(
                 tx,
                 self.turn_id,
@@ -69,14 +107,17 @@ class StepJournal:
                 key=str(n),
                 result=result,
                 duration_ms=duration_ms,
-                usage=usage,
+                usage=used,
             )
-            steps.made_progress(tx, self.turn_id)
+            steps.made_progress(tx, turn)
+            self._add_up(tx, used)
 
         await self._store.write(work)
-        self.usage += usage
+        self._used(used)
 
-    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
+    async def model_retried(
+        self, failed: ModelFailed, *, name: str, n: int, duration_ms: int, wait_seconds: float
+    ) -> None:
         kept_as = self._next()
         wait = json.dumps({"wait_seconds": wait_seconds})
 
@@ -90,16 +131,17 @@ class StepJournal:
                 name=name,
                 key=str(kept_as),
                 args=wait,
-                result=said,
+                result=failed.detail,
                 failed=True,
                 duration_ms=duration_ms,
             )
 
         await self._store.write(work)
+        why = RETRY_CAUSES.get(failed.cause, RETRY_CAUSES[None])
         # Without the provider's words: those are for the turn's own page, not for a chat (rule 26).
-        self._say("retry", {"n": n, "name": name, "wait_seconds": wait_seconds})
+        self._say("retry", {"n": n, "name": name, "wait_seconds": wait_seconds, "why": why})
 
-    async def summary_done(self, usage: Usage, keep: Callable[[Tx], object] | None) -> None:
+    async def summary_done(self, used: CallUsage, keep: Callable[[Tx], object] | None) -> None:
         """Keep what a summary of the earlier conversation used, together with the summary itself, if it was one."""
         n = self._next()
 
@@ -116,11 +158,12 @@ class StepJournal:
                 key=str(n),
                 result="",
                 failed=keep is None,
-                usage=usage,
+                usage=used,
             )
+            self._add_up(tx, used)
 
         await self._store.write(work)
-        self.usage += usage
+        self._used(used)
 
     async def tool_begun(self, call: ToolCall) -> None:
         n = self._next()
@@ -138,7 +181,7 @@ class StepJournal:
         n = self._next()
 
         def work(tx: Tx) -> None:
-            self._hold(tx)
+            turn = self._hold(tx)
             known = steps.finish_step(
                 tx, self.turn_id, kind="tool", key=call.key, result=result, failed=failed, duration_ms=duration_ms
             )
@@ -155,7 +198,7 @@ class StepJournal:
                     failed=failed,
                     duration_ms=duration_ms,
                 )
-            steps.made_progress(tx, self.turn_id, outside=outside_result(call.name, result))
+            steps.made_progress(tx, turn, outside=outside_result(call.name, result))
 
         await self._store.write(work)
         self._note(call.name, result, failed=failed)
@@ -174,7 +217,7 @@ class StepJournal:
                 return Done(text=before.result or "")
             done = work(tx)
             # Last, for the order of locks: the work takes jobs and sessions. A lost turn undoes it all the same.
-            self._hold(tx)
+            turn = self._hold(tx)
             steps.add_step(
                 tx,
                 self.turn_id,
@@ -186,7 +229,7 @@ class StepJournal:
                 result=done.text,
                 cards=done.cards,
             )
-            steps.made_progress(tx, self.turn_id, outside=outside_result(call.name, done.text))
+            steps.made_progress(tx, turn, outside=outside_result(call.name, done.text))
             return done
 
         done = await self._store.write(both)
@@ -216,23 +259,9 @@ class StepJournal:
                 for inbound in inbounds.injectable(tx, turn)
                 if may_inject(inbound, held) and inbounds.take_into(tx, turn, inbound)
             ]
-            sessions.append_messages(
-                tx,
-                [
-                    NewMessage(
-                        session_id=turn.session_id,
-                        lane_id=turn.lane_id,
-                        role="user",
-                        kind="chat",
-                        text=inbound.text,
-                        turn_id=turn.id,
-                        inbound_id=inbound.id,
-                        meta={"injected": True} | ({"sender_id": inbound.sender_id} if inbound.sender_id else {}),
-                    )
-                    for inbound in taken
-                ],
-            )
-            texts = [words(inbound.text, inbound.sender_id, self.opened.participants) for inbound in taken]
+            said = [_injected(turn, inbound) for inbound in taken]
+            sessions.append_messages(tx, said)
+            texts = [shown(message, self.opened.participants)[1] for message in said]
             for inbound, text in zip(taken, texts, strict=True):
                 steps.add_step(tx, turn.id, self._next(), kind="inject", name="message", key=inbound.id, result=text)
             return texts
@@ -276,6 +305,23 @@ class StepJournal:
             raise Lost(f"{self.turn_id} is not mine any more")
         return turns.hold(tx, self.turn_id, self.opened.turn.fence)
 
+    def _add_up(self, tx: Tx, used: CallUsage) -> None:
+        """Add a call to the sums, together with its step: neither is there without the other."""
+        turn = self.opened.turn
+        key = CallKey(
+            user_id=turn.user_id,
+            job_id=turn.job_id or NO_JOB,
+            session_id=self.opened.parent_id or turn.session_id,
+            agent_id=turn.agent_id,
+            model=turn.model,
+        )
+        day = day_of(tx.now(), self.zone)
+        usage.add_call(tx, key, day, used, first=self._calls == 0, run=turn.run_id is not None)
+
+    def _used(self, used: CallUsage) -> None:
+        self.usage += used
+        self._calls += 1
+
     def _next(self) -> int:
         self._n += 1
         return self._n
@@ -297,3 +343,18 @@ def kept_steps(kept: Sequence[Step]) -> list[KeptStep]:
         for step in kept
         if step.kind not in ("summary", "retry")
     ]
+
+
+def _injected(turn: Turn, inbound: Inbound) -> NewMessage:
+    sender: dict[str, object] = {"sender_id": inbound.sender_id} if inbound.sender_id else {}
+    return NewMessage(
+        session_id=turn.session_id,
+        lane_id=turn.lane_id,
+        role="user",
+        kind="chat",
+        text=inbound.text,
+        turn_id=turn.id,
+        inbound_id=inbound.id,
+        meta={**inbound.meta, "injected": True, **sender},
+        files=inbound.files,
+    )

@@ -1,16 +1,19 @@
-"""The net below the others: says that this worker lives, and drops what is older than it is kept."""
+"""The net below the others: says that this worker lives, plans heartbeats, gives alerts, and drops what is too old."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
 from homing.engine.abilities import Abilities
+from homing.engine.alerts import give_alerts
 from homing.engine.scheduler import Scheduler
 from homing.model.clock import LEAP, Clock, ClockWatch
 from homing.model.errors import NotReady
+from homing.operations import approvals, dreams, heartbeats, questions
 from homing.operations.context import Instance
 from homing.store import Store, Tx, maintenance, schema
 
@@ -18,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 BEAT_SECONDS = 10.0
 PRUNE_SECONDS = 3600.0
+PLAN_SECONDS = 60.0
 # A start this long after the last sign of work may have a wrong clock, which then has this long to prove right.
 FAR = timedelta(days=1)
 PROVE_SECONDS = 900.0
@@ -49,6 +53,8 @@ class Sweeper:
         name: str,
         scheduler: Scheduler | None,
         abilities: Abilities | None = None,
+        *,
+        sweep_outside: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._store = store
         self._instance = instance
@@ -56,6 +62,7 @@ class Sweeper:
         self._name = name
         self._scheduler = scheduler
         self._abilities = abilities or Abilities()
+        self._sweep_outside = sweep_outside
         self._clock = clock
         self._watch = ClockWatch()
         self._prunes_from: float | None = None
@@ -91,21 +98,65 @@ class Sweeper:
         if leap > LEAP:
             self._prunes_from = monotonic + PROVE_SECONDS
 
+    async def plan(self) -> None:
+        """Give the checklists of agents their system jobs, one in a transaction; where nothing fires, nothing."""
+        if self._scheduler is None or self._store.outdated is not None:
+            return
+        settings = self._instance.settings
+        for user_id, agent_id in await self._store.read(partial(heartbeats.lacking_checklists, settings=settings)):
+            if await self._store.write(
+                partial(heartbeats.give_checklist, user_id=user_id, agent_id=agent_id, settings=settings)
+            ):
+                log.info("heartbeat_planned", user_id=user_id, agent_id=agent_id)
+
+    async def plan_dreams(self) -> None:
+        """Give each user the system job of the memory upkeep, one in a transaction; where nothing fires, nothing."""
+        if self._scheduler is None or self._store.outdated is not None:
+            return
+        settings = self._instance.settings
+        for user_id in await self._store.read(partial(dreams.lacking_dreams, settings=settings)):
+            if await self._store.write(partial(dreams.give_dream, user_id=user_id, settings=settings)):
+                log.info("dream_planned", user_id=user_id)
+
+    async def give_alerts(self) -> None:
+        """Tell people what does not work, or does again."""
+        if self._store.outdated is None:
+            await give_alerts(self._store, self._instance)
+
     async def prune(self) -> bool:
-        """Drop one batch of what is too old; say whether there may be more, now or later."""
+        """Drop one batch of what is too old, then of what no row needs; say whether there may be more, now or later."""
+        if self._store.outdated is not None:
+            return True
         if self._prunes_from is not None and self._clock.monotonic() < self._prunes_from:
             return True
+        await self._end_overdue()
         keep = timedelta(days=self._instance.settings.keep_runs_days)
         gone = await self._store.write(lambda tx: maintenance.prune(tx, keep_runs=keep))
-        if gone:
-            log.info("prune", runs=gone)
-        return gone > 0
+        apart = await self._store.write(lambda tx: maintenance.prune_apart(tx, tx.now() - keep))
+        if gone or apart:
+            log.info("prune", runs=gone, sessions=apart)
+            return True
+        await self._store.write(maintenance.prune_usage)
+        return await self._sweep()
+
+    async def _end_overdue(self) -> None:
+        """End approvals and questions that nobody answered in time, one in a transaction."""
+        unified = self._instance.settings.unified_session
+        for end in (approvals.expire_overdue, questions.expire_overdue):
+            while await self._store.write(partial(end, unified=unified)):
+                pass
 
     async def run(self) -> None:
-        since_prune = PRUNE_SECONDS
+        since_prune, since_plan = PRUNE_SECONDS, PLAN_SECONDS
         while True:
             try:
                 await self.beat()
+                if since_plan >= PLAN_SECONDS:
+                    await self.plan()
+                    since_plan = 0.0
+                if since_prune >= PRUNE_SECONDS:
+                    await self.plan_dreams()
+                await self.give_alerts()
                 if since_prune >= PRUNE_SECONDS and not await self.prune():
                     since_prune = 0.0
             except NotReady as error:
@@ -113,6 +164,17 @@ class Sweeper:
                 log.error("sweeper_waits", reason=str(error))  # noqa: TRY400
             await asyncio.sleep(BEAT_SECONDS)
             since_prune += BEAT_SECONDS
+            since_plan += BEAT_SECONDS
+
+    async def _sweep(self) -> bool:
+        """Remove one batch of what no row needs any more outside the database; say whether there may be more."""
+        if self._sweep_outside is None:
+            return False
+        try:
+            return await self._sweep_outside()
+        except OSError:
+            log.exception("sweep_failed")
+            return False
 
     async def leave(self) -> None:
         """Say goodbye at a graceful stop, if there is a database to say it to."""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from homing.model.errors import Failed, ModelFailed
+from homing.model.errors import Failed, ModelFailed, OverBudget
+from homing.model.promises import Promise
 from homing.model.turns import NOTHING_USED, CalledTool, Outcome, Turn, Usage
 
 
@@ -17,7 +18,8 @@ class TurnResult:
     shown: str = ""
     """The part of an answer that people saw before it was stopped; it stays, with `text` behind it."""
     reason: str | None = None
-    """The run's reason: null, empty, quiet · model, tool, timeout, interrupted · asked, removed, session_deleted."""
+    """The run's reason: null, empty, quiet · model, tool, timeout, interrupted, budget ·
+    asked, removed, session_deleted."""
     error: str | None = None
     """The full story, for the record only."""
     permanent: bool = False
@@ -27,6 +29,8 @@ class TurnResult:
     cards: Sequence[Mapping[str, object]] = ()
     called: Mapping[str, CalledTool] = field(default_factory=dict[str, CalledTool])
     """The tools it called, by the keys of the calls."""
+    promise: Promise | None = None
+    """What the answer promises to do later, where it could have been scheduled and was not."""
 
     @property
     def closing(self) -> str:
@@ -41,16 +45,35 @@ BROKEN_TOOL = "I could not finish this: a tool did not work."
 
 
 def failed(error: Failed, full: str) -> TurnResult:
-    """A model or tool said no."""
-    reason = "model" if isinstance(error, ModelFailed) else "tool"
-    if reason == "tool":
-        text = "I could not finish this: a tool did not come back."
-    elif error.permanent:
-        text = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
+    """A model or tool said no, or there is no money left to ask."""
+    if isinstance(error, OverBudget):
+        return TurnResult(
+            outcome="failed", text=f"I stopped. {error.detail}", reason="budget", error=error.detail, permanent=True
+        )
+    if isinstance(error, ModelFailed):
+        reason, text = "model", f"I could not answer: {_why_no_answer(error)}"
     else:
-        text = "I could not answer: the model did not respond, even after several tries."
+        reason, text = "tool", "I could not finish this: a tool did not come back."
     told = f"{error.detail}\n\n{full}"
     return TurnResult(outcome="failed", text=text, reason=reason, error=told, permanent=error.permanent)
+
+
+def _why_no_answer(error: ModelFailed) -> str:
+    match error.cause:
+        case "key":
+            return "the model's provider refused the key. Check it (see `homing doctor`)."
+        case "name":
+            return "the model's provider does not know this model. Check its name (see `homing doctor`)."
+        case "credit":
+            return "the account at the model's provider has no credit or quota left."
+        case "limit":
+            return "the model's provider reported a rate limit at every attempt. Try again in a few minutes."
+        case "server":
+            return "the model's server reported an error at every attempt. Try again later."
+        case None if error.permanent:
+            return "the model refused the request. Check its name and key (see `homing doctor`)."
+        case None:
+            return "the model did not respond, even after several tries."
 
 
 def broken(full: str) -> TurnResult:

@@ -1,17 +1,21 @@
-"""What the side door offers: three tools, or every operation by its name.
+"""What MCP clients are offered: three tools, or every operation except those with `mcp=False` in the contract.
 
-Streams are not tools, and neither are sign-in, tokens and hook calls: a model could use codes up, or decide who acts.
+Streams are not tools, and neither is what a model could use up (sign-in codes) or what decides who may act.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from mcp_types import Tool, ToolAnnotations
+from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema
 
+from homing.model.bounds import MAX_MESSAGE
 from homing.model.contract import OPERATIONS, Operation
 from homing.operations.binding import bind
+from homing.operations.shapes.base import Ask
+from homing.operations.shapes.session_asks import SendMessage
 from homing.tools import schedule_task
 
 SCHEDULE = "schedule_task"
@@ -20,6 +24,17 @@ FEW = (SCHEDULE, "send_message", "list_messages")
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS if operation.mcp}
 
 _SESSION_KEY = {"type": "string", "description": "The conversation it belongs to, such as cli:main"}
+
+
+class SendText(SendMessage):
+    """What send_message takes as a tool: files cannot be added here, so there is always a text."""
+
+    text: Annotated[str, Field(max_length=MAX_MESSAGE)]  # pyright: ignore[reportGeneralTypeIssues] - required again
+
+
+def request_of(operation: Operation) -> type[Ask]:
+    """Give what an operation is asked with at this door."""
+    return SendText if operation.name == "send_message" else bind(operation).request
 
 
 class _Untitled(GenerateJsonSchema):
@@ -46,7 +61,7 @@ def _schedule_tool() -> Tool:
 
 
 def _operation_tool(operation: Operation) -> Tool:
-    schema = bind(operation).request.model_json_schema(schema_generator=_Untitled)
+    schema = request_of(operation).model_json_schema(schema_generator=_Untitled)
     return Tool(
         name=operation.name,
         description=bind(operation).summary,

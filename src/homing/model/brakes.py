@@ -10,7 +10,7 @@ DEEPEST = 8
 DEPTH_HEADER = "homing-depth"
 """Sent by our webhooks, read by hooks."""
 
-# How many turns of depth 1 or more one job or hook may cause in a session in this time.
+# How many turns of depth 1 or more one job, hook or grant may cause in a session in this time.
 MOST_CAUSED = 30
 CAUSED_WITHIN = timedelta(minutes=10)
 PAUSED_FOR = timedelta(hours=1)
@@ -19,6 +19,10 @@ PAUSED_FOR = timedelta(hours=1)
 MOST_FROM_HOOK = 20
 FROM_HOOK_WITHIN = timedelta(minutes=1)
 MOST_HOOK_NOTES = 100
+
+# How many messages an agent may send to other conversations of a user in this time, and a conversation to addresses.
+MOST_SENT = 20
+SENT_WITHIN = timedelta(minutes=1)
 
 # The nearest time that a turn no person opened may set; the second applies where its job has may_schedule.
 NEAREST = timedelta(minutes=5)

@@ -7,6 +7,13 @@ from typing import Protocol
 NOTHING_FIRES = "No server is running: nothing fires until `homing up`."
 """What every door reports about jobs while no scheduler runs."""
 
+_UTC = frozenset(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"))
+
+
+def one_name(zone: str) -> str:
+    """Call UTC by one of its names; many machines say Etc/UTC."""
+    return "UTC" if zone in _UTC else zone
+
 
 class Clock(Protocol):
     """Tells the time. Tests set it; nobody else does."""

@@ -53,7 +53,7 @@ class Operation:
 
     @property
     def has_body(self) -> bool:
-        return self.method in ("POST", "PATCH")
+        return self.method in ("POST", "PATCH", "PUT")
 
     @property
     def in_path(self) -> dict[str, str]:
@@ -141,11 +141,14 @@ def _op(
 
 
 _AGENT = "/api/agents/{agent_id}"
+_APPROVAL = "/api/approvals/{approval_id}"
 _SESSION = "/api/sessions/{session_key}"
 _JOB = "/api/jobs/{job_id}"
 _SERVERS = "/api/agents/{agent_id}/mcp-servers"
 _SERVER = f"{_SERVERS}/{{name}}"
+_MODEL = "GET /api/settings/model"
 _CLOSED = {200: "With `wait`: the turn that took the message has closed."}
+_VERIFIED = {200: "With the right `code`: the address is your contact."}
 _DEDUPED = {200: "The session knows this dedupe_key."}
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -154,8 +157,19 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("people", "people.update_me", "PATCH /api/me"),
     _op("agents", "agents.list_agents", "GET /api/agents", "agents list"),
     _op("agents", "agents.get_agent", f"GET {_AGENT}", "agents get ID", mcp=False),
-    _op("agents", "agents.add_agent", "POST /api/agents", "agents add", status=201, who="admin", mcp=False),
-    _op("agents", "agents.update_agent", f"PATCH {_AGENT}", "agents update ID", who="admin", mcp=False),
+    _op(
+        "agents",
+        "agents.add_agent",
+        "POST /api/agents",
+        "agents add",
+        kind="prepared",
+        status=201,
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "agents", "agents.update_agent", f"PATCH {_AGENT}", "agents update ID", kind="prepared", who="admin", mcp=False
+    ),
     _op("agents", "agents.remove_agent", f"DELETE {_AGENT}", "agents remove ID", who="admin", mcp=False),
     _op("mcp servers", "mcp_servers.list_mcp_servers", f"GET {_SERVERS}", "mcp-servers list", who="admin", mcp=False),
     _op(
@@ -202,6 +216,13 @@ OPERATIONS: tuple[Operation, ...] = (
         who="admin",
         mcp=False,
     ),
+    _op("approvals", "approvals.list_approvals", "GET /api/approvals", "approvals list"),
+    _op("approvals", "approvals.get_approval", f"GET {_APPROVAL}", "approvals get ID"),
+    _op("approvals", "approvals.answer_approval", f"POST {_APPROVAL}", "approvals approve ID", mcp=False),
+    _op("questions", "questions.list_questions", "GET /api/questions", "questions list"),
+    _op("questions", "questions.answer_question", "POST /api/questions/{question_id}", "questions answer ID"),
+    _op("inbox", "inbox.list_inbox", "GET /api/inbox", "inbox"),
+    _op("inbox", "inbox.see_inbox", "POST /api/inbox/seen", mcp=False),
     _op("people", "people.list_users", "GET /api/users", "tokens list --all", who="admin", mcp=False),
     _op("people", "people.list_tokens", "GET /api/tokens", "tokens list", mcp=False),
     _op("people", "people.create_token", "POST /api/tokens", "tokens create", status=201, mcp=False, once="token"),
@@ -223,6 +244,23 @@ OPERATIONS: tuple[Operation, ...] = (
         also=_CLOSED,
     ),
     _op("sessions", "messages.list_messages", f"GET {_SESSION}/messages"),
+    # What a person has seen, no program may say for them.
+    _op("sessions", "sessions.mark_read", f"POST {_SESSION}/read", "sessions read SESSION", mcp=False),
+    _op(
+        "sessions",
+        "branching.branch_session",
+        f"POST {_SESSION}/branch",
+        "sessions branch SESSION SEQ",
+        status=201,
+    ),
+    _op(
+        "sessions",
+        "transcripts.export_session",
+        f"GET {_SESSION}/export",
+        "sessions export SESSION",
+        kind="bytes",
+        mcp=False,
+    ),
     _op("sessions", "messages.cancel_turn", f"POST {_SESSION}/cancel", status=202),
     _op("sessions", "turns.list_turns", f"GET {_SESSION}/turns", "turns list SESSION"),
     _op("sessions", "turns.get_turn", "GET /api/turns/{turn_id}", "turns get ID"),
@@ -234,25 +272,107 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("hooks", "webhooks.list_webhooks", "GET /api/webhooks", "webhooks list"),
     _op("hooks", "webhooks.add_webhook", "POST /api/webhooks", "webhooks add URL", status=201, once="secret"),
     _op("hooks", "webhooks.remove_webhook", "DELETE /api/webhooks/{webhook_id}", "webhooks remove ID"),
+    # A browser that is added reads along: no program may add one.
+    _op("push", "push.list_push", "GET /api/push", "push list", mcp=False),
+    _op("push", "push.add_push", "POST /api/push", status=201, mcp=False),
+    _op("push", "push.remove_push", "DELETE /api/push/{push_id}", "push remove ID", mcp=False),
+    _op("channels", "channels.list_channels", "GET /api/channels", "channels list"),
+    _op(
+        "channels",
+        "channels.test_channel",
+        "POST /api/channels/{name}/test",
+        "channels test NAME",
+        kind="work",
+        who="admin",
+        mcp=False,
+    ),
+    _op("channels", "channels.list_channel_kinds", "GET /api/channel-kinds", "channels kinds", who="admin", mcp=False),
+    _op(
+        "channels",
+        "channels.add_channel",
+        "POST /api/channels",
+        "channels add NAME",
+        kind="prepared",
+        status=201,
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "channels",
+        "channels.update_channel",
+        "PATCH /api/channels/{name}",
+        "channels update NAME",
+        kind="prepared",
+        who="admin",
+        mcp=False,
+    ),
+    _op(
+        "channels",
+        "channels.remove_channel",
+        "DELETE /api/channels/{name}",
+        "channels remove NAME",
+        who="admin",
+        mcp=False,
+    ),
+    # Rule 47: what says who may talk to an agent is offered to no program.
+    _op(
+        "contacts",
+        "contacts.link_channel",
+        "POST /api/channels/{name}/link",
+        "channels link NAME",
+        status=201,
+        mcp=False,
+        once="code",
+    ),
+    _op(
+        "contacts",
+        "verification.verify_address",
+        "POST /api/channels/{name}/verify",
+        "channels verify NAME ADDRESS",
+        kind="work",
+        status=202,
+        mcp=False,
+        also=_VERIFIED,
+    ),
+    _op("contacts", "contacts.list_contacts", "GET /api/contacts", "contacts list", mcp=False),
+    _op("contacts", "contacts.update_contact", "PATCH /api/contacts/{contact_id}", "contacts update ID", mcp=False),
+    _op("contacts", "contacts.remove_contact", "DELETE /api/contacts/{contact_id}", "contacts remove ID", mcp=False),
+    _op("files", "files.add_file", "POST /api/files", "files add PATH", kind="bytes", status=201, mcp=False),
+    _op("files", "files.get_file", "GET /api/files/{file_id}", "files get ID", kind="bytes", mcp=False),
     _op("grants", "grants.list_grants", "GET /api/grants", "grants list", mcp=False),
     _op("grants", "grants.add_grant", "POST /api/grants", "grants add", status=201, mcp=False),
     _op("grants", "grants.remove_grant", "DELETE /api/grants/{grant_id}", "grants remove ID", mcp=False),
-    _op("jobs", "jobs.add_job", "POST /api/jobs", "cron add", status=201, also=_DEDUPED),
+    _op("jobs", "jobs.add_job", "POST /api/jobs", "cron add", kind="prepared", status=201, also=_DEDUPED),
     _op("jobs", "jobs.list_jobs", "GET /api/jobs", "cron list"),
     _op("jobs", "jobs.get_job", f"GET {_JOB}", "cron get ID"),
-    _op("jobs", "job_changes.update_job", f"PATCH {_JOB}", "cron update ID"),
+    _op("jobs", "job_changes.update_job", f"PATCH {_JOB}", "cron update ID", kind="prepared"),
     _op("jobs", "removal.remove_job", f"DELETE {_JOB}", "cron remove ID"),
     _op("jobs", "job_changes.enable_job", f"POST {_JOB}/enable", "cron enable ID"),
     _op("jobs", "job_changes.disable_job", f"POST {_JOB}/disable", "cron disable ID"),
     _op("jobs", "job_changes.skip_job", f"POST {_JOB}/skip", "cron skip ID"),
     _op("jobs", "undo.undo_job", f"POST {_JOB}/undo", "cron undo ID"),
     _op("jobs", "runs.run_job", f"POST {_JOB}/run", "cron run ID", status=202),
+    _op("jobs", "trials.try_job", f"POST {_JOB}/try", "cron try ID", kind="work", status=202),
+    _op("jobs", "scripts.try_script", "POST /api/scripts/try", "cron try-script", kind="work"),
     _op("jobs", "why.why_job", f"GET {_JOB}/why", "cron why ID"),
     _op("runs", "runs.list_runs", "GET /api/runs", "cron runs ID"),
     _op("runs", "runs.get_run", "GET /api/runs/{run_id}"),
     _op("runs", "runs.cancel_run", "POST /api/runs/{run_id}/cancel", status=202),
     _op("runs", "upcoming.list_upcoming", "GET /api/upcoming"),
     _op("runs", "upcoming.preview_schedule", "POST /api/schedules/preview", "cron preview", kind="read"),
+    _op("search", "search.search", "GET /api/search", "search WORDS"),
+    _op("usage", "usage.get_usage", "GET /api/usage", "usage"),
+    _op("settings", "model_setting.get_model", _MODEL, "model get", who="admin", mcp=False),
+    _op(
+        "settings",
+        "model_setting.set_model",
+        f"PUT {_MODEL[4:]}",
+        "model set NAME",
+        kind="prepared",
+        who="admin",
+        mcp=False,
+    ),
+    _op("settings", "model_setting.list_models", f"{_MODEL}s", "model list", kind="work", who="admin", mcp=False),
     _op("deliveries", "deliveries.list_deliveries", "GET /api/deliveries", "deliveries list"),
     _op(
         "deliveries",
@@ -270,9 +390,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories confirm ID",
         mcp=False,
     ),
+    _op("memories", "dreams.undo_dream", "POST /api/memories/undo", "memories undo ID", mcp=False),
     _op("memories", "memories.remove_memory", "DELETE /api/memories/{memory_id}", "memories remove ID"),
     _op("admin", "admin.admin_list_jobs", "GET /api/admin/jobs", who="admin"),
-    _op("admin", "admin.admin_update_job", "PATCH /api/admin/jobs/{job_id}", who="admin"),
+    _op("admin", "admin.admin_update_job", "PATCH /api/admin/jobs/{job_id}", kind="prepared", who="admin"),
     _op("admin", "admin.admin_disable_job", "POST /api/admin/jobs/{job_id}/disable", who="admin"),
 )
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}

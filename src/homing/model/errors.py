@@ -12,6 +12,7 @@ Error
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 MAX_FIELD_ERRORS = 20
 _MAX_DETAIL = 4000
@@ -83,6 +84,18 @@ class UnknownTool(Invalid):
     code = "unknown_tool"
 
 
+class BadPackage(Invalid):
+    """Packages that cannot be asked for, or that the index does not have in this way."""
+
+    code = "bad_package"
+
+
+class HostNotAllowed(Invalid):
+    """A host that the caller may not open."""
+
+    code = "host_not_allowed"
+
+
 class Malformed(Refused):
     """The request could not be read at all."""
 
@@ -115,6 +128,12 @@ class Conflict(Refused):
     code = "wrong_state"
 
 
+class NoFiles(Conflict):
+    """This process cannot keep files; the message says what to do."""
+
+    code = "no_files"
+
+
 class TooLarge(Refused):
     """The request is bigger than we take."""
 
@@ -143,16 +162,51 @@ class Failed(Error):
         self.retry_after = retry_after
 
 
+ModelCause = Literal["key", "name", "credit", "limit", "server"]
+
+
 class ModelFailed(Failed):
-    """A model call did not succeed."""
+    """A model call did not succeed. `cause`: what its status says of it; None where it says too little."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        permanent: bool = False,
+        retry_after: float | None = None,
+        cause: ModelCause | None = None,
+    ) -> None:
+        super().__init__(detail, permanent=permanent, retry_after=retry_after)
+        self.cause: ModelCause | None = cause
 
 
 class ToolFailed(Failed):
     """A tool call did not succeed."""
 
 
+class OverBudget(Failed):
+    """A ceiling of money is reached: no further model call may begin."""
+
+
 class ChannelFailed(Failed):
-    """A delivery was not taken."""
+    """A part of a delivery was not taken. `unsure`: nobody can tell, it may have arrived. `limited`: the account was
+    told to slow down, so all of it waits for `retry_after` and the attempt does not count. `blocked`: the person there
+    does not want to hear from this account."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        permanent: bool = False,
+        retry_after: float | None = None,
+        unsure: bool = False,
+        limited: bool = False,
+        blocked: bool = False,
+    ) -> None:
+        super().__init__(detail, permanent=permanent, retry_after=retry_after)
+        self.unsure = unsure
+        self.limited = limited
+        self.blocked = blocked
 
 
 class Lost(Error):
@@ -165,6 +219,13 @@ class NotReady(Error):
     def __init__(self, detail: str, *, public: str | None = None) -> None:
         super().__init__(detail)
         self.public = public
+
+
+class FilesAway(NotReady):
+    """The place that keeps the bytes of files cannot be used now; the message says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, public=detail)
 
 
 class Broken(Error):

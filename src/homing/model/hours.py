@@ -31,3 +31,9 @@ def read_hours(text: str) -> tuple[time, time]:
     except ValueError:
         raise ValueError("must be two different times of day without a zone, such as 08:00-22:00") from None
     return begin, end
+
+
+def is_within(hours: tuple[time, time], wall: time) -> bool:
+    """Say whether a time of day is in these hours; they may go past midnight."""
+    first, last = hours
+    return first <= wall < last if first <= last else wall >= first or wall < last

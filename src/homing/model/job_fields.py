@@ -13,6 +13,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from homing.model.bounds import MAX_LONG, MAX_MESSAGE, MAX_NAME, MAX_SHORT
+from homing.model.scripts import MAX_SCRIPT, MOST_SECONDS
 
 # How hard a model may be told to think.
 THINKING_LEVELS = ("off", "on", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -21,6 +22,8 @@ PayloadKind = Literal["agent_turn", "reminder", "system_event"]
 
 _BOUNDS = "Bounds"
 HOW = "How it runs"
+_SCRIPT = "A script that looks first"
+_ALERTS = "Alerts"
 _REST = "Everything else"
 
 
@@ -42,7 +45,7 @@ class Payload:
         most=MAX_MESSAGE,
         aliases=("prompt",),
         flags=("-m", "--message"),
-        help="What to do then; - reads it from stdin.",
+        help="What should happen; - reads it from stdin.",
     )
     model: str | None = settable(None, foreign=True, panel=HOW, help="Another model for its turns.")
     thinking: str | None = settable(
@@ -116,22 +119,56 @@ class JobFields:
     may_schedule: bool = settable(
         False, flags=("--may-schedule/--may-not-schedule",), panel=HOW, help="Its turns may add automations."
     )
+    max_cost_usd_per_day: float | None = settable(
+        None,
+        least=0,
+        most=1_000_000,
+        aliases=("budget",),
+        flags=("--max-cost-usd-per-day", "--budget"),
+        panel=HOW,
+        help="Most dollars a day for its model calls.",
+    )
+    alert_after: int = settable(
+        3, least=0, most=1_000, panel=_ALERTS, help="Alert after so many failures in a row; 0: never. 3 unless given."
+    )
+    alert_to: tuple[str, ...] = settable(
+        (),
+        most=10,
+        panel=_ALERTS,
+        help="Where alerts go, with commas: email:me@example.org. Else your other addresses.",
+    )
     description: str | None = settable(None, most=MAX_LONG, foreign=True, panel=_REST, help="A note for yourself.")
     enabled: bool = settable(True, flags=("--enabled/--disabled",), panel=_REST, help="Active or paused.")
     dedupe_key: str | None = settable(
         None, least=1, foreign=True, panel=_REST, help="A second add with this key changes the first."
     )
     sender_id: str | None = settable(None, panel=_REST, help="On whose behalf it runs.")
+    script: str | None = settable(
+        None,
+        least=1,
+        most=MAX_SCRIPT,
+        panel=_SCRIPT,
+        help="Runs before each run and says whether the agent is needed; - reads it from stdin.",
+    )
+    script_language: Literal["bash", "python"] = settable(
+        "bash", panel=_SCRIPT, help="bash (in the sandbox) or python (Monty, on every machine)."
+    )
+    script_hosts: tuple[str, ...] = settable(
+        (), most=50, panel=_SCRIPT, help="Hosts that the script may reach, with commas: example.org,*.example.com."
+    )
+    script_seconds: int = settable(
+        30, least=1, most=MOST_SECONDS, panel=_SCRIPT, help="The most that the script may take; 30 unless given."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobField:
     """One field, as the doors see it.
 
-    `attribute` is its name in Python, `name` the public one in JSON. `kind` is bool, int, float, str or datetime; a
-    field whose default is null may be null. `choices` are the words it may be; of a flag, those for false and
-    true. `least` and `most` bound a number, or the length of a text. `aliases` are other names that models and other
-    programs have for it; `foreign` says that jobs of other programs have it too, with the same meaning.
+    `attribute` is its name in Python, `name` the public one in JSON. `kind` is bool, int, float, str, datetime or list
+    (of texts, at most `most`); a field whose default is null may be null. `choices` are the words it may be; of a flag,
+    those for false and true. `least` and `most` bound a number, or the length of a text. `aliases` are other names that
+    models and other programs have for it; `foreign` says that jobs of other programs have it too, meaning the same.
     """
 
     attribute: str
@@ -157,12 +194,15 @@ class JobField:
     def of(self, job: Any) -> Any:
         """Read it from a job."""
         noun: Any = job if self.part == "job" else getattr(job, self.part)
-        return getattr(noun, self.attribute)
+        value = getattr(noun, self.attribute)
+        return list(value or ()) if self.kind is list else value
 
     def stored(self, given: Any) -> Any:
         """Say what its column holds for a value given in JSON; null means the default."""
         if given is None:
             return self.default
+        if self.kind is list:
+            return list(given)
         return self.choices.index(given) == 1 if self.kind is bool and self.choices else given
 
     def spoken(self, value: Any) -> Any:
@@ -182,7 +222,10 @@ def _row(part: Any, attribute: Field[Any]) -> JobField:
         kind = get_args(kind)[0]
     if get_origin(kind) is Literal:
         row["choices"], kind = get_args(kind), str
-    return JobField(attribute=attribute.name, part=part, kind=kind, default=attribute.default, **row)
+    default = attribute.default
+    if get_origin(kind) is tuple:
+        kind, default = list, list[str]()
+    return JobField(attribute=attribute.name, part=part, kind=kind, default=default, **row)
 
 
 FIELDS = tuple(

@@ -8,12 +8,15 @@ from typing import Any, Literal
 from homing.model.job_fields import JobFields, Payload, PayloadKind, TimingFields
 from homing.model.runs import Trigger
 from homing.model.schedules import At, Schedule, count_between, next_after, previous_before
+from homing.model.scripts import Language, Script
 
 ON_TIME = timedelta(seconds=60)
 RETRY_MINUTES = (1, 5, 15)
 MAX_FAILURES = 10
 MAX_SCHEDULE_ERRORS = 3
 UNDO_FOR = timedelta(days=30)
+LISTED_FOR = timedelta(days=7)
+"""A one-shot that is done leaves the lists after this."""
 
 JobKind = Literal["user", "system", "legacy"]
 Status = Literal["active", "paused", "attention", "done"]
@@ -36,9 +39,18 @@ class Timing(TimingFields):
         """All that decides which instants there are; two that are alike here fire at the same times."""
         return (self.schedule, self.starts_at, self.ends_at, self.max_runs)
 
+    @property
+    def runs_left(self) -> int | None:
+        """How many more runs may be queued; None is any number."""
+        return None if self.max_runs is None else max(0, self.max_runs - self.runs_queued)
+
+    def left_of(self, count: int) -> int:
+        """How many of so many instants may still become runs."""
+        return count if self.runs_left is None else min(count, self.runs_left)
+
     def next_due(self, after: datetime) -> datetime | None:
         """Find the next instant inside the job's bounds, strictly after the one given."""
-        if self.max_runs is not None and self.runs_queued >= self.max_runs:
+        if self.runs_left == 0:
             return None
         if self.starts_at is not None and after < self.starts_at and not isinstance(self.schedule, At):
             upcoming: datetime | None = self.starts_at
@@ -57,6 +69,7 @@ class Job(JobFields):
     id: str
     session_id: int
     session_key: str
+    session_title: str | None
     user_id: str
     agent_id: str
     kind: JobKind
@@ -82,10 +95,20 @@ class Job(JobFields):
     last_note: str | None
     """What a quiet run found last, for the next one."""
     last_note_at: datetime | None
+    script_state: Any
+    """What its script asked to remember for the next check."""
     rev: int
     created_at: datetime
     updated_at: datetime
     removed_at: datetime | None
+
+    @property
+    def gate(self) -> Script | None:
+        """The script that looks before each run."""
+        if self.script is None:
+            return None
+        hosts = tuple(self.script_hosts or ())
+        return Script(text=self.script, language=self.script_language, hosts=hosts, seconds=self.script_seconds)
 
     @property
     def status(self) -> Status:
@@ -114,10 +137,14 @@ class DueJob:
     message: str
     isolated: bool
     wake: Literal["now", "next_heartbeat"]
+    max_cost_usd_per_day: float | None
+    alert_after: int
     kind: JobKind
     revision: int
     schedule_errors: int
     next_run_at: datetime
+    gate: Language | None = None
+    """The language of its script; None where nothing looks before its runs."""
     timing: Timing
 
 
@@ -127,14 +154,15 @@ _COPIED = {one.name for one in fields(DueJob)} & {one.name for one in fields(Job
 def due_at(job: Job, instant: datetime) -> DueJob:
     """See a job as the tick would if it were due at an instant."""
     copied: dict[str, Any] = {name: getattr(job, name) for name in _COPIED} | {"next_run_at": instant}
-    return DueJob(**copied, payload_kind=job.payload.kind, message=job.payload.message, schedule_errors=0)
+    gate = job.script_language if job.script is not None else None
+    return DueJob(**copied, payload_kind=job.payload.kind, message=job.payload.message, schedule_errors=0, gate=gate)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
     """Consecutive instants that do not run, for one reason."""
 
-    reason: Literal["missed", "overlap", "asked", "gate"]
+    reason: Literal["missed", "overlap", "asked", "gate", "budget"]
     first: datetime
     until: datetime
     count: int
@@ -189,9 +217,7 @@ def decide(job: DueJob, now: datetime, *, active: bool) -> Verdict:
 
 
 def _after_one_more(timing: Timing, now: datetime) -> datetime | None:
-    if timing.max_runs is not None and timing.runs_queued + 1 >= timing.max_runs:
-        return None
-    return timing.next_due(now)
+    return timing.next_due(now) if timing.left_of(2) > 1 else None
 
 
 def _newest_due(timing: Timing, first: datetime, now: datetime) -> tuple[datetime, tuple[Stretch, ...]]:

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -22,6 +22,8 @@ MAX_DESCRIPTION = 1000
 MAX_SCHEMA_BYTES = 64 << 10
 MAX_DEFINITION_BYTES = 128 << 10
 FAILED_STARTS = 3
+FIRST_RETRY = timedelta(minutes=5)
+LAST_RETRY = timedelta(hours=6)
 _LONGEST_NAME = 64
 _HASH = 8
 _LOADERS = re.compile(
@@ -30,10 +32,21 @@ _LOADERS = re.compile(
 )
 _SECRET_NAMES = re.compile(r"(?i)(auth(?!ors?$)|cookie|key(?!word)|token|secret|passw|credential|signature)")
 _RUNNERS = ("uvx", "uv", "npx", "pnpx", "bunx", "pipx", "docker", "podman")
-_NOT_YET = (
-    "{command} fetches a package and runs it; packages of an agent come with approvals and are not there yet. Install"
-    " the server on this machine, and give its own command."
+_MANAGERS = {"uvx": "pip", "pipx": "pip", "npx": "npm", "pnpx": "npm", "bunx": "npm"}
+_PACKAGE = re.compile(r"(?P<name>(@[a-z0-9._~-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*)([@=]=?[^\s]*)?", re.ASCII)
+_FETCHES = (
+    "{command} fetches a package and runs it. Install the package for the agent instead (its tool install_packages), or"
+    " on this machine, and give the server's own command."
 )
+_TWO_STEPS = (
+    '{command} fetches a package and runs it. Take two steps instead. First install_packages with {manager} ["{name}"]'
+    " (an administrator: homing agents update AGENT --{manager} {name}). When it is installed, add_mcp_server with the"
+    " command {program}, or whatever the package calls its program, and only the arguments that are for the server."
+)
+
+
+FOUND_OUT = frozenset({"tools", "state", "error", "failed_starts", "revision", "created_at", "updated_at"})
+"""The fields of a server that nobody asks for: what its starts have shown, and when it was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +70,8 @@ class McpTool:
     sha256: str
     accepted_sha256: str | None = None
     """What a person accepted last; the tool is on only while it is still this."""
+    reads_only: bool = False
+    """Its server says that it changes nothing; False in rows from before this field."""
     policy: ServerPolicy | None = None
     """None: the server's."""
 
@@ -118,12 +133,39 @@ class McpServer:
         """A digest of what the server offers, accepted or not: who accepts names what they saw."""
         return _digest([[tool.name, tool.sha256] for tool in self.tools])
 
+    def call_sha256(self, tool: McpTool) -> str:
+        """A digest of what a call of a tool reaches: the server as it is started, and the tool as it is described.
+
+        A person approves a call of this one: the same words from another program are another tool.
+        """
+        start = [self.name, self.transport, self.command, self.args, self.url, self.hosts]
+        given = [_names_and_values(self.env), _names_and_values(self.headers)]
+        return _digest([*start, *given, tool.sha256])
+
+    def policy_of(self, tool: McpTool) -> ServerPolicy:
+        return tool.policy or self.policy
+
     @property
     def offered(self) -> tuple[McpTool, ...]:
-        """Tools that a turn may be given: accepted, and allowed without a question."""
+        """Tools that a turn may be given: accepted, and not denied."""
         if self.state not in ("ready", "changed"):
             return ()
-        return tuple(tool for tool in self.tools if tool.accepted and (tool.policy or self.policy) == "allow")
+        return tuple(tool for tool in self.tools if tool.accepted and self.policy_of(tool) != "deny")
+
+    @property
+    def retry_at(self) -> datetime | None:
+        """Say when a turn may try a failing server again: later after each failure, and never if no tool is known."""
+        if self.state != "failing" or self.updated_at is None or not any(tool.accepted for tool in self.tools):
+            return None
+        # A count that nobody watches must not become a number of days that no date can hold.
+        doublings = min(max(self.failed_starts - FAILED_STARTS, 0), 10)
+        return self.updated_at + min(FIRST_RETRY * 2**doublings, LAST_RETRY)
+
+    def seen_at(self, now: datetime) -> "McpServer":
+        """Give the server as a turn sees it: one that failed is offered again after a while; a call starts it."""
+        if self.retry_at is None or now < self.retry_at:
+            return self
+        return replace(self, state="ready" if all(tool.accepted for tool in self.tools) else "changed")
 
     def listed(self, tools: Iterable[McpTool], *, accept: bool = False) -> "McpServer":
         """Give the server as it is after it came up with these tools: ready, or changed if some are not accepted."""
@@ -180,6 +222,7 @@ def make_tool(name: str, description: str, schema: Mapping[str, object], hints: 
         description=description[:MAX_DESCRIPTION],
         schema=schema,
         repeatable=hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True,
+        reads_only=hints.get("readOnlyHint") is True,
         sha256=digest,
     )
 
@@ -197,10 +240,20 @@ def is_secret_name(name: str) -> bool:
     return re.fullmatch(UPPER_NAME, name) is not None
 
 
-def check_command(command: str) -> None:
-    """Refuse what would fetch its program from elsewhere."""
-    if PurePosixPath(command).name in _RUNNERS:
-        raise Invalid(_NOT_YET.format(command=PurePosixPath(command).name), field="command", code="out_of_range")
+def check_command(command: str, args: Sequence[str] = ()) -> None:
+    """Refuse what would fetch its program from elsewhere, and say which steps lead to the same."""
+    runner = PurePosixPath(command).name
+    if runner not in _RUNNERS:
+        return
+    said, manager = _FETCHES.format(command=runner), _MANAGERS.get(runner)
+    # An option may take the word behind it: only what surely is a package is named.
+    words = [word for word in args if word not in ("-y", "--yes", "run")]
+    found = _PACKAGE.fullmatch(words[0]) if words else None
+    if manager is not None and found is not None:
+        name = found["name"]
+        program = name.rpartition("/")[2]
+        said = _TWO_STEPS.format(command=runner, manager=manager, name=name, program=program)
+    raise Invalid(said, field="command", code="out_of_range")
 
 
 def check_env_name(name: str) -> None:
@@ -215,6 +268,10 @@ def check_env_name(name: str) -> None:
 def names_a_secret(name: str) -> bool:
     """Say whether a header or a parameter of this name usually holds a secret, whose value must not be in a row."""
     return _SECRET_NAMES.search(name) is not None
+
+
+def _names_and_values(values: Mapping[str, Value]) -> dict[str, object]:
+    return {name: [value.name] if isinstance(value, Secret) else value for name, value in values.items()}
 
 
 def _digest(value: object) -> str:

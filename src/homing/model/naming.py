@@ -5,11 +5,16 @@ One rule for every door; a caller left with more than one lists them and asks.
 
 import re
 from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 from typing import TypeVar
 
 T = TypeVar("T")
 
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"[\W_]*[0-9]+")
+_SHORTEST_SLIP = 3
+# Two letters of four exchanged are as alike as this.
+_ALIKE = 0.75
 
 
 def fitting(given: str, things: Iterable[T], spelled: Callable[[T], tuple[str, str]], *, prefix: str = "") -> list[T]:
@@ -29,6 +34,14 @@ def fitting(given: str, things: Iterable[T], spelled: Callable[[T], tuple[str, s
     by_words = [thing for thing, _, called in known if words and words <= set(_words(called))]
     within = [thing for thing, _, called in known if name in called.casefold()]
     return by_id or by_name or begun or by_words or within
+
+
+def is_slip(given: str, name: str) -> bool:
+    """Say whether somebody who wrote one probably meant the other; names that differ in a number are two."""
+    given, name = given.casefold(), name.casefold()
+    if min(len(given), len(name)) < _SHORTEST_SLIP or _NUMBER.sub("", given) == _NUMBER.sub("", name):
+        return False
+    return SequenceMatcher(None, given, name, autojunk=False).ratio() >= _ALIKE
 
 
 def longest_word(given: str) -> str:

@@ -10,6 +10,18 @@ Source = Literal["person", "run", "report", "hook", "agent", "system"]
 
 OWNER = "default"
 
+HOST_GRANT = "host:"
+"""How the address of a grant begins that is about a host."""
+AGENT_GRANT = "agent:"
+"""Prefix of a grant for another agent, and of the key of the conversation where that agent is asked."""
+SESSION_GRANT = "session:"
+"""Prefix of a grant for another conversation of the same user."""
+
+
+def is_place(address: str) -> bool:
+    """Say whether a grant's address is one that messages are delivered to."""
+    return not address.startswith((HOST_GRANT, AGENT_GRANT, SESSION_GRANT))
+
 
 @dataclass(frozen=True, kw_only=True)
 class User:
@@ -19,6 +31,10 @@ class User:
     name: str
     role: Role
     timezone: str | None
+    home_id: int | None = None
+    """The session for what belongs to no conversation, where one was chosen."""
+    quiet_hours: str | None = None
+    """Such as 22:00-07:00, on the clock of their zone: nothing is pushed then."""
     created_at: datetime
 
 
@@ -40,6 +56,8 @@ class ActingTurn:
     """The source, in words, of content in this turn that no person wrote there; what it remembers is unconfirmed."""
     shown_outside: str | None = None
     """The source, in words, of what the model was shown from outside when it made this call (rule 41)."""
+    call_key: str = ""
+    """turn:tool call: names the call once and for all, so that what it asks for is asked once."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,16 @@ from typing import Literal
 
 Trigger = Literal["timer", "catch_up", "manual", "retry"]
 RunState = Literal["queued", "running", "ok", "error", "skipped", "cancelled"]
+ISOLATED = "cron:"
+"""How the keys of sessions begin in which isolated runs work."""
 ACTIVE: tuple[RunState, ...] = ("queued", "running")
 TRIGGERS: tuple[Trigger, ...] = ("timer", "catch_up", "manual", "retry")
 SCHEDULED: tuple[Trigger, ...] = ("timer", "catch_up", "retry")
 """All but those asked for by hand."""
 COUNTED: tuple[Trigger, ...] = ("timer", "catch_up")
 """These use up `max_runs`; retries are further tries at one instant."""
+UNTOLD = 0
+"""The revision of a timer's run that waits for its gate: no stream tells of it before the gate has decided."""
 SILENCE = ("NO_REPLY", "HEARTBEAT_OK")
 """Other agents' prompts ask for these words when there is no news. A scheduled answer that is one reports nothing."""
 
@@ -60,6 +64,11 @@ class Run:
     output_tokens: int
     cost_nano_usd: int | None
 
+    @property
+    def untold(self) -> bool:
+        """Say whether nobody is told of it: it waits for its gate, and may be counted in another row."""
+        return self.state == "queued" and self.rev == UNTOLD
+
 
 def epoch_ms(instant: datetime) -> int:
     """Count milliseconds since 1970."""
@@ -88,9 +97,9 @@ def run_id(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 
             return base
 
 
-def isolated_key(job_id: str, scheduled_for: datetime, trigger: Trigger, retry: int = 0) -> str:
+def isolated_key(run: str) -> str:
     """Name the session of its own in which an isolated run works."""
-    return "cron:" + run_id(job_id, scheduled_for, trigger, retry)
+    return f"{ISOLATED}{run}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from homing.model.agents import MAIN
 from homing.model.errors import Invalid
+from homing.model.people import AGENT_GRANT
 
 _KEY = re.compile(r"[^\s:/?#%\x00-\x1f\x7f]+:[^\s/?#%\x00-\x1f\x7f]+")
 HTTP_CHANNELS = ("web", "cli", "api")
@@ -23,18 +24,30 @@ class Session:
     key: str
     user_id: str
     agent_id: str
+    model: str | None = None
+    """None: the agent's, else the server's."""
     title: str | None
     timezone: str | None
     parent_id: int | None
     seq: int
     rev: int
     revision: int
+    read_seq: int
+    """Its user has read up to here."""
     summary: str | None
     summary_until: int
     sender_id: str | None
     """The person who wrote here first."""
+    named: bool
+    """Under other names somebody wrote here, too: the model is told the name with each message."""
     several: bool
-    """Others wrote here, too."""
+    """A shared place: others than its user write here (rule 60)."""
+    pinned: bool = False
+    archived: bool = False
+    """Out of the list until something arrives."""
+    branch_of: int | None = None
+    """The conversation that it branches off from, after the message of this number."""
+    branch_seq: int | None = None
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None
@@ -42,6 +55,17 @@ class Session:
     @property
     def channel(self) -> str:
         return channel_of(self.key)
+
+    @property
+    def asks_agent(self) -> bool:
+        """Whether other agents ask this one's agent here. A key alone says nothing: imported ones may look alike."""
+        own = asked_key(self.agent_id)
+        return self.key == own or (self.several and self.key.startswith(f"{own}:"))
+
+
+def asked_key(agent_id: str) -> str:
+    """Give the key of the conversation where other agents ask an agent; from a shared place, `:` and its id follow."""
+    return f"{AGENT_GRANT}{agent_id}"
 
 
 def channel_of(key: str) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
+from homing.model.approvals import visible_json
 from homing.model.errors import shortened
 from homing.model.people import Source
 from homing.model.runs import Trigger
@@ -39,6 +40,16 @@ class Usage:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CallUsage(Usage):
+    """What one model call used, with what only the sums keep."""
+
+    cached_tokens: int = 0
+    """Of the input tokens, those that the provider had kept from an earlier call."""
+    thinking_tokens: int = 0
+    """Of the output tokens, those that nobody is shown."""
+
+
 NOTHING_USED = Usage()
 USAGE = tuple(vars(NOTHING_USED))
 
@@ -63,6 +74,7 @@ class Inbound:
     address: str | None
     depth: int
     meta: Mapping[str, object]
+    files: Sequence[Mapping[str, object]]
     turn_id: str | None
     injected: bool
     queued_at: datetime
@@ -82,6 +94,22 @@ class Policy:
     message: str | None = None
     outside: str | None = None
     """The source of content that no person wrote there; what the turn remembers is unconfirmed."""
+    max_cost_usd_per_day: float | None = None
+    """Of the job, as it was when its run opened."""
+    rights: Source | None = None
+    """Of a turn that an approval's end opened: what the turn that asked was, and so what this one may do (rule 46)."""
+    system: str | None = None
+    """Which of Homing's own jobs it runs for."""
+    until_n: int | None = None
+    """Of memory upkeep: the last message that it was shown."""
+    guest: bool = False
+    """Somebody who is not the session's user opened it: it has few tools and no memories (rule 60)."""
+    trial: bool = False
+    """It tries an automation: it changes nothing, and its tools only read (ADR 0074)."""
+    history_lane: int | None = None
+    """Of a trial: the lane whose conversation the automation would see."""
+    gated: bool = False
+    """Its run's script let it through; what that asked to remember is kept if the turn closes well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +151,16 @@ class Turn:
     cost_nano_usd: int | None = None
     opened_at: datetime
     closed_at: datetime | None = None
+
+    @property
+    def of_job(self) -> bool:
+        """Say whether it does an automation's work: for a run, or to try it."""
+        return self.source == "run" or self.policy.trial
+
+    @property
+    def acts_as(self) -> Source:
+        """Say whose rights it has: its own source's, or those of the turn that asked for the approval it is about."""
+        return self.policy.rights or self.source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,4 +257,4 @@ def about_call(args: Mapping[str, object]) -> str:
         host = urlsplit(text).hostname if text.startswith(("http://", "https://")) else None
     except ValueError:
         host = None
-    return shortened(" ".join((host or text[:_ABOUT_READ]).split()), _ABOUT)
+    return shortened(visible_json(" ".join((host or text[:_ABOUT_READ]).split())), _ABOUT)

@@ -31,10 +31,51 @@ TURN_OUTCOMES: Mapping[str, str] = {
     "failed": "failed",
     "cancelled": "stopped",
 }
+APPROVAL_STATES: Mapping[str, str] = {
+    "pending": "waiting for an answer",
+    "approved": "approved, about to begin",
+    "running": "approved, running",
+    "done": "approved and done",
+    "failed": "approved, but it failed",
+    "unknown": "approved; whether it happened is unknown",
+    "denied": "denied",
+    "expired": "ended without being done",
+}
+APPROVAL_ENDINGS: Mapping[str, str] = {
+    "time": "nobody answered in time",
+    "replaced": "a newer request replaced it",
+    "session_deleted": "its conversation was deleted",
+    "agent_changed": "its agent was changed or removed",
+    "tool_changed": "the tool is not as it was when it was asked for",
+    "approver_gone": "the person who approved it is no longer allowed to approve",
+}
+QUESTION_STATES: Mapping[str, str] = {
+    "pending": "waiting for an answer",
+    "answered": "answered",
+    "expired": "ended without an answer",
+}
+AUDIENCES: Mapping[str, str] = {
+    "owner": "the user of the conversation",
+    "admin": "an administrator",
+}
+SOURCES: Mapping[str, str] = {
+    "person": "a turn that a person's message opened",
+    "run": "a scheduled run",
+    "report": "a turn about a run's report",
+    "hook": "a turn that a hook opened",
+    "agent": "a turn that another agent opened",
+    "system": "a turn that Homing opened",
+}
+# Of a model call that is made again; never a provider's own words (rule 26).
+RETRY_CAUSES: Mapping[str | None, str] = {
+    "limit": "rate limit reached",
+    "server": "the model's server reported an error",
+    None: "the model failed",
+}
 _REASONS = {
     "empty": "its answer was empty",
     "quiet": "it had nothing to report",
-    "model": "the model gave no answer",
+    "model": "model error",
     "tool": "a tool did not work",
     "timeout": "it took longer than it may",
     "interrupted": "its worker stopped three times in the middle",
@@ -47,7 +88,9 @@ _REASONS = {
     "rescheduled": "the automation was given another time before it could start",
     "removed": "the automation was removed",
     "session_deleted": "the session was deleted",
-    "gate": "its condition did not hold",
+    "gate": "its script found nothing to do",
+    "script": "its script did not work",
+    "budget": "the budget of the day was used up",
     "brake": "turns that no person asked for kept causing others",
 }
 

@@ -1,9 +1,11 @@
 """Which jobs a caller reaches (rules 27, 30, 31), and under which words they are found."""
 
+import re
+
 from homing.model.errors import Conflict, Forbidden, NotFound
 from homing.model.jobs import UNDO_FOR, Job
 from homing.model.naming import fitting, longest_word
-from homing.model.runs import Run
+from homing.model.runs import Run, from_epoch_us
 from homing.model.sessions import Session
 from homing.model.turns import Turn
 from homing.operations.context import Context
@@ -31,7 +33,7 @@ def hold_job(ctx: Context, job_id: str, *, removed: bool = False) -> Job:
     jobs.lock(ctx.tx, [job_id])
     job = see_job(ctx, job_id, removed=removed)
     if job.kind == "system":
-        raise Conflict(f"{job.name} belongs to Homing itself and is changed by settings, not here.")
+        raise Conflict(f"{job.name} belongs to Homing itself: its agent (update_agent) and the settings change it.")
     check_may_change(ctx, job.id)
     return job
 
@@ -43,12 +45,19 @@ def check_may_change(ctx: Context, job_id: str) -> None:
         raise Forbidden("A turn that no person opened may change only its own automation.")
 
 
-def see_run(ctx: Context, run_id: str) -> Run:
-    """Find a run of the caller's; also one of a removed job."""
-    run = runs.get(ctx.tx, run_id)
+def see_run(ctx: Context, run_id: str, *, counted: bool = False) -> Run:
+    """Find a run of the caller's; also one of a removed job; with `counted`, also the run that counts an instant."""
+    run = runs.get(ctx.tx, run_id) or (_counting(ctx, run_id) if counted else None)
     if run is None or run.user_id != ctx.caller.user_id or not _agent_sees(ctx, run.job_id):
         raise NotFound(f"There is no run {run_id}. List them with list_runs.")
     return run
+
+
+def _counting(ctx: Context, run_id: str) -> Run | None:
+    job_id, _, instant = run_id.rpartition(":")
+    if not job_id or not re.fullmatch(r"\d{1,15}", instant):
+        return None
+    return runs.counting(ctx.tx, job_id, from_epoch_us(int(instant) * 1000))
 
 
 def see_turn(ctx: Context, turn_id: str) -> tuple[Turn, Session]:
@@ -62,9 +71,13 @@ def see_turn(ctx: Context, turn_id: str) -> tuple[Turn, Session]:
 
 
 def find_job(ctx: Context, given: str, *, session_id: int | None = None) -> Job:
-    """Find a job by id, by the id of one of its runs, by name, or by what fits only one; several are listed."""
+    """Find a job by id, by the id of one of its runs, by name, or by what fits only one; several are listed.
+
+    With `session_id`, only a job of that conversation.
+    """
     exact = jobs.get(ctx.tx, given.partition(":")[0].strip())
-    if exact is not None and _is_mine(ctx, exact) and exact.removed_at is None:
+    here = exact is not None and session_id in (None, exact.session_id)
+    if exact is not None and here and _is_mine(ctx, exact) and exact.removed_at is None:
         return exact
     wanted = JobFilter(
         user_id=ctx.caller.user_id,

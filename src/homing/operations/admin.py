@@ -3,8 +3,10 @@
 from homing.model.errors import NotFound
 from homing.model.jobs import Job
 from homing.operations.context import Context
-from homing.operations.job_changes import change_held, disable_held
+from homing.operations.hands import Desk
+from homing.operations.job_changes import change_held, disable_held, prepare_change
 from homing.operations.jobs import page_of_jobs
+from homing.operations.scripts import NOT_TRIED, TriedScript
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import AdminListJobs, DisableJob, UpdateJob
@@ -20,15 +22,20 @@ def admin_list_jobs(ctx: Context, ask: AdminListJobs) -> Page[JobShape]:
         enabled=ask.enabled,
         status=ask.status,
         q=ask.q,
-        system=True,
+        system=None,
     )
     return page_of_jobs(ctx, wanted, sort=ask.sort, cursor=ask.cursor, limit=ask.limit, recent=None)
 
 
-def admin_update_job(ctx: Context, ask: UpdateJob) -> JobShape:
+async def prepare_admin_update_job(desk: Desk, ask: UpdateJob) -> TriedScript:
+    """Run a job's script once, if the change gives it another."""
+    return await prepare_change(desk, ask, _see)
+
+
+def admin_update_job(ctx: Context, ask: UpdateJob, tried: TriedScript = NOT_TRIED) -> JobShape:
     """Change any user's job."""
     job = _hold(ctx, ask.job_id)
-    shape = change_held(ctx, job, ask)
+    shape = change_held(ctx, job, ask, tried)
     _audit(ctx, "update_job", job, sorted(ask.model_fields_set - {"job_id"}))
     return shape
 
@@ -43,6 +50,10 @@ def admin_disable_job(ctx: Context, ask: DisableJob) -> JobShape:
 
 def _hold(ctx: Context, job_id: str) -> Job:
     jobs.lock(ctx.tx, [job_id])
+    return _see(ctx, job_id)
+
+
+def _see(ctx: Context, job_id: str) -> Job:
     job = jobs.get(ctx.tx, job_id)
     if job is None or job.removed_at is not None:
         raise NotFound(f"There is no automation {job_id}.")

@@ -1,7 +1,7 @@
 """Agents: list them, read one; admins make, change and remove them. An edit counts as rule 40 says."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from homing.model.agents import (
@@ -11,6 +11,7 @@ from homing.model.agents import (
     MAX_ID,
     SCHEDULERS,
     Agent,
+    BuiltInTool,
     ToolPolicy,
     check_id,
     id_from_name,
@@ -18,16 +19,24 @@ from homing.model.agents import (
 from homing.model.errors import Conflict, Invalid, NotFound, UnknownTool
 from homing.model.hours import read_hours
 from homing.model.mcp_servers import is_secret_name
+from homing.model.scripts import Script
+from homing.model.sessions import Session
 from homing.operations.context import Context
 from homing.operations.definition import check_thinking
-from homing.operations.models import check_model
+from homing.operations.hands import Desk
+from homing.operations.heartbeats import heartbeat_of
+from homing.operations.models import check_model, default_model, uses_offline
+from homing.operations.packages import INSTALL, SAME, OwnPackages, hold_own_home, install_own, look_up_own
+from homing.operations.scripts import CHANGED_MEANWHILE, NOT_TRIED, TriedScript, try_of_agent
 from homing.operations.shapes.agent import (
     AddAgent,
     AgentRef,
     AgentServer,
     AgentShape,
+    EnvironmentShape,
     HeartbeatAsk,
     HeartbeatShape,
+    PackagesShape,
     ToolInEffect,
     UpdateAgent,
 )
@@ -37,7 +46,7 @@ from homing.operations.status import ALIVE
 from homing.operations.workers import WORKSPACE
 from homing.sandbox.hosts import check_hosts, is_local
 from homing.settings import SECRET, read_secret
-from homing.store import agents, maintenance, mcp_servers, people
+from homing.store import agents, approvals, contacts, environments, maintenance, mcp_servers, people
 
 CHANGED = "agents"
 """Rung when an agent changed. Agents are everybody's, so the ring does not say whose."""
@@ -45,11 +54,11 @@ _MOST = 200
 _NAMED = 5
 _OTHERS = " A conversation of another user is changed by that user only: ask them."
 _NO_SEARCH = "It needs a search server, and HOMING_SEARCH_URL is not set on this server."
-_NEEDS_PORT = "{host} is this machine, which is reached only with a port: write {host}:8080, for example."
-_HEARTBEAT_LATER = (
-    "This version stores the heartbeat but does not use it yet: HOMING_HEARTBEAT_MINUTES counts for every agent."
+NEEDS_PORT = "{host} is this machine, which is reached only with a port: write {host}:8080, for example."
+_NEVER_BEATS = (
+    "Nothing goes through the checklist yet: set heartbeat.minutes, or HOMING_HEARTBEAT_MINUTES for every agent."
 )
-_GUESTS_LATER = "This version stores guest_tools but does not use them yet: nobody writes to an agent as a guest."
+_OFFLINE_BEATS = "The checklist waits for a model: the offline model does not go through it."
 
 
 def list_agents(ctx: Context, ask: Nothing) -> Listing[AgentShape]:
@@ -63,23 +72,52 @@ def get_agent(ctx: Context, ask: AgentRef) -> AgentShape:
     return _show(ctx, _living(agents.get(ctx.tx, ask.agent_id), ask.agent_id))
 
 
-def add_agent(ctx: Context, ask: AddAgent) -> AgentShape:
+@dataclass(frozen=True, kw_only=True)
+class PreparedAgent:
+    """What was tried and looked up before an agent is written."""
+
+    tried: TriedScript = NOT_TRIED
+    packages: OwnPackages = SAME
+
+
+UNPREPARED = PreparedAgent()
+
+
+async def prepare_add_agent(desk: Desk, ask: AddAgent) -> PreparedAgent:
+    """Run the script of a new agent's heartbeat once, and look up its packages."""
+    tried = await _try_script(desk, None, ask)
+    return PreparedAgent(tried=tried, packages=await look_up_own(desk, None, ask.packages) if ask.packages else SAME)
+
+
+def add_agent(ctx: Context, ask: AddAgent, prepared: PreparedAgent = UNPREPARED) -> AgentShape:
     """Make an agent (admins only). An id that a removed agent had is that agent's again, newly defined."""
+    place = _place(ctx, prepared.packages)
     if len(agents.listed(ctx.tx)) >= _MOST:
         raise Conflict(f"There are {_MOST} agents, and no more are allowed. Remove one first.", code="quota_reached")
     agent_id = _new_id(ctx, ask.name) if ask.id is None else check_id(ask.id)
     fresh = Agent(id=agent_id, name=ask.name, instructions=INSTRUCTIONS)
     wanted, warnings = _changed(ctx, fresh, ask)
+    _check_tried(ctx, fresh, wanted, prepared.tried)
     if not agents.add(ctx.tx, wanted):
         before = agents.lock(ctx.tx, agent_id)
         if before is None or before.removed_at is None:
             raise Conflict(f"There is an agent {agent_id} already. Change it with update_agent, or choose another id.")
         agents.change(ctx.tx, replace(wanted, revision=before.revision))
+    if place is not None:
+        install_own(ctx, _living(agents.lock(ctx.tx, agent_id), agent_id), prepared.packages, place)
     return _written(ctx, agent_id, "add_agent", warnings, {"name": wanted.name})
 
 
-def update_agent(ctx: Context, ask: UpdateAgent) -> AgentShape:
+async def prepare_update_agent(desk: Desk, ask: UpdateAgent) -> PreparedAgent:
+    """Run the script of an agent's heartbeat once, if the change gives it another; look up packages that were given."""
+    tried = await _try_script(desk, ask.agent_id, ask)
+    packages = await look_up_own(desk, ask.agent_id, ask.packages) if ask.gave("packages") else SAME
+    return PreparedAgent(tried=tried, packages=packages)
+
+
+def update_agent(ctx: Context, ask: UpdateAgent, prepared: PreparedAgent = UNPREPARED) -> AgentShape:
     """Change the given fields of an agent (admins only); null means the default."""
+    place = _place(ctx, prepared.packages)
     before = _living(agents.lock(ctx.tx, ask.agent_id), ask.agent_id)
     if ask.revision is not None and ask.revision != before.revision:
         raise Conflict(
@@ -88,8 +126,11 @@ def update_agent(ctx: Context, ask: UpdateAgent) -> AgentShape:
             extra={"current": _show(ctx, before).plain()},
         )
     wanted, warnings = _changed(ctx, before, ask)
+    if place is not None:
+        install_own(ctx, before, prepared.packages, place)
     if wanted == before:
         return _show(ctx, before, warnings)
+    _check_tried(ctx, before, wanted, prepared.tried)
     agents.change(ctx.tx, wanted)
     fields = [name for name in ask.model_fields_set if getattr(wanted, name, None) != getattr(before, name, None)]
     return _written(ctx, before.id, "update_agent", warnings, {"fields": sorted(fields)})
@@ -104,8 +145,18 @@ def remove_agent(ctx: Context, ask: AgentRef) -> Gone:
     if using:
         raise _in_use(ctx, agent, using, count)
     agents.remove(ctx.tx, agent.id)
+    contacts.remove_ungranted(ctx.tx)
     _record(ctx, agent, "remove_agent", {"name": agent.name})
     return Gone(id=agent.id)
+
+
+def _place(ctx: Context, packages: OwnPackages) -> tuple[Session, int] | None:
+    """Lock where a change of packages is shown, if there is one; refuse it where nobody could install them."""
+    if packages.resolved is None:
+        return None
+    if why := _lacking(ctx).get(INSTALL):
+        raise Conflict(why, code="no_sandbox")
+    return hold_own_home(ctx)
 
 
 def _in_use(ctx: Context, agent: Agent, using: Sequence[tuple[str, str | None, str]], count: int) -> Conflict:
@@ -171,16 +222,50 @@ def _changed(ctx: Context, before: Agent, ask: AddAgent | UpdateAgent) -> tuple[
     check_model(ctx, wanted.model, before=before.model, field="model")
     check_thinking(wanted.thinking, field="thinking")
     warnings: list[str] = []
-    model = wanted.model or ctx.instance.model
+    model = wanted.model or default_model(ctx.instance, before.server_model)
     if "model" in values and not ctx.instance.calls_tools(model):
         warnings.append(f"The model {model} cannot call tools: this agent can only talk, and sets no reminders.")
-    if any(wanted.heartbeat.values()) and wanted.heartbeat != before.heartbeat:
-        warnings.append(_HEARTBEAT_LATER)
-    if set(wanted.guest_tools) - set(before.guest_tools):
-        warnings.append(_GUESTS_LATER)
-    warnings += [_NEEDS_PORT.format(host=host) for host in wanted.hosts if host not in before.hosts and is_local(host)]
+    if "heartbeat" in values:
+        warnings += _why_no_beat(ctx, wanted)
+    warnings += [NEEDS_PORT.format(host=host) for host in wanted.hosts if host not in before.hosts and is_local(host)]
     warnings += [why for name in wanted.secrets if name not in before.secrets and (why := _why_unset(ctx, name))]
     return wanted, warnings
+
+
+def _why_no_beat(ctx: Context, agent: Agent) -> list[str]:
+    beat = heartbeat_of(agent, ctx.settings)
+    if beat.checklist is None:
+        return []
+    if not beat.minutes:
+        return [_NEVER_BEATS]
+    return [_OFFLINE_BEATS] if uses_offline(ctx.instance, agent) else []
+
+
+async def _try_script(desk: Desk, agent_id: str | None, ask: AddAgent | UpdateAgent) -> TriedScript:
+    if ask.heartbeat is None or not (ask.heartbeat.gave("script") or ask.heartbeat.gave("script_language")):
+        return NOT_TRIED
+    script = await desk.read(lambda ctx: _script_after(ctx, agent_id, ask))
+    return await try_of_agent(desk, script, field="heartbeat.script") if script is not None else NOT_TRIED
+
+
+def _script_after(ctx: Context, agent_id: str | None, ask: AddAgent | UpdateAgent) -> Script | None:
+    """Give the script that the heartbeat has once a request is done; None if it is the one it has."""
+    ctx.admin()
+    fresh = Agent(id="new", name="new", instructions="")
+    before = fresh if agent_id is None else _living(agents.get(ctx.tx, agent_id), agent_id)
+    hosts = _hosts(ask.hosts or ()) if ask.gave("hosts") else before.hosts
+    wanted = replace(before, hosts=hosts, heartbeat=_heartbeat(before, ask.heartbeat))
+    script = heartbeat_of(wanted, ctx.settings).script
+    return None if script == heartbeat_of(before, ctx.settings).script else script
+
+
+def _check_tried(ctx: Context, before: Agent, wanted: Agent, tried: TriedScript) -> None:
+    """Refuse a script that was not tried; what it may reach is the agent's own business."""
+    old, new = heartbeat_of(before, ctx.settings).script, heartbeat_of(wanted, ctx.settings).script
+    if new is None or (old is not None and (old.text, old.language) == (new.text, new.language)):
+        return
+    if tried.script is None or (tried.script.text, tried.script.language) != (new.text, new.language):
+        raise Conflict(CHANGED_MEANWHILE)
 
 
 def _why_unset(ctx: Context, name: str) -> str | None:
@@ -196,18 +281,21 @@ def _tools(given: Mapping[str, ToolPolicy] | None) -> dict[str, ToolPolicy] | No
     if given is None:
         return None
     _known_tools(given, field="tools")
-    asking = sorted(name for name, policy in given.items() if policy == "ask")
-    if asking:
+    if asking := [name for name, policy in given.items() if policy == "ask" and not BUILT_IN[name].may_ask]:
         raise Invalid(
-            f"The policy ask comes with approvals, which this version does not have: allow or deny {asking[0]}.",
+            f"Calls of {asking[0]} cannot wait for an approval: allow or deny it.",
             field=f"tools.{asking[0]}",
             code="out_of_range",
         )
-    if len(named := [name for name in SCHEDULERS if given.get(name) == "allow"]) > 1:
+    if len(named := [name for name in SCHEDULERS if given.get(name, "deny") != "deny"]) > 1:
         raise Invalid(
             f"{' and '.join(named)} are names of one tool; allow one of them.", field="tools", code="out_of_range"
         )
-    return {name: given[name] for name in BUILT_IN if name in given}
+    return {name: _kept_policy(tool, given[name]) for name, tool in BUILT_IN.items() if name in given}
+
+
+def _kept_policy(tool: BuiltInTool, given: ToolPolicy) -> ToolPolicy:
+    return "ask" if tool.always_asks and given == "allow" else given
 
 
 def _known_tools(names: Collection[str], *, field: str) -> tuple[str, ...]:
@@ -260,15 +348,36 @@ def _show(
     admin = ctx.caller.admin and ctx.caller.door != "mcp"
     return AgentShape.of(
         agent,
-        model_in_effect=agent.model or ctx.instance.model,
+        model_in_effect=agent.model or default_model(ctx.instance, agent.server_model),
         instructions=agent.instructions if admin else None,
         tools_in_effect=_in_effect(agent, _lacking(ctx) if lacking is None else lacking),
         hosts=list(agent.hosts) if admin else None,
+        granted_hosts=list(agent.granted_hosts) if admin else None,
+        packages=_packages(ctx, agent) if admin else None,
+        environment=_environment(ctx, agent) if admin else None,
         secrets=list(agent.secrets) if admin else None,
         guest_tools=list(agent.guest_tools),
         heartbeat=HeartbeatShape.model_validate(agent.heartbeat) if admin else None,
         mcp_servers=_servers(ctx, agent),
         warnings=list(warnings) or None,
+    )
+
+
+def _packages(ctx: Context, agent: Agent) -> PackagesShape:
+    lock = environments.of_agent(ctx.tx, agent.id) if agent.environment else None
+    return PackagesShape(pip=list(lock.pip) if lock else [], npm=list(lock.npm) if lock else [])
+
+
+def _environment(ctx: Context, agent: Agent) -> EnvironmentShape:
+    last, error = approvals.last_install(ctx.tx, agent.id), None
+    if last is not None and last.state in ("approved", "running"):
+        state = "building"
+    elif last is not None and last.state == "failed":
+        state, error = "failed", last.error
+    else:
+        state = "ready" if agent.environment else "none"
+    return EnvironmentShape(
+        digest=agent.environment, state=state, error=error, approval_id=last.id if last is not None else None
     )
 
 
@@ -286,7 +395,11 @@ def _in_effect(agent: Agent, lacking: Mapping[str, str]) -> list[ToolInEffect]:
             continue
         why = lacking.get(name) if policy != "deny" else None
         state = "denied" if policy == "deny" else "unavailable" if why else "offered"
-        found.append(ToolInEffect(name=name, policy=policy, default=tool.default, state=state, why=why))
+        found.append(
+            ToolInEffect(
+                name=name, policy=policy, default=tool.default, policies=list(tool.policies), state=state, why=why
+            )
+        )
     return found
 
 

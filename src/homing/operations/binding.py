@@ -24,8 +24,9 @@ class BoundOperation:
     answer: type[Answer]
     finish: Callable[[Any], Answer] | None
     """Computes the answer of what the function found, after the transaction."""
-    prepare: Callable[[Desk, Any], Awaitable[Any]] | None
-    """Of a `prepared` operation: looks and tries, outside any transaction, and changes nothing."""
+    prepare: Callable[..., Awaitable[Any]] | None
+    """Of a `prepared` operation: looks and tries, outside any transaction, and changes nothing. Of one that takes in
+    `bytes`: keeps them, which nobody sees before its transaction."""
 
     @property
     def summary(self) -> str:
@@ -37,8 +38,10 @@ class BoundOperation:
         match self.row.kind:
             case "read" | "write":
                 return self.function(ctx, ask)
-            case "prepared" if done is not None:
+            case "prepared" | "bytes" if done is not None:
                 return self.function(ctx, ask, done)
+            case "bytes" if self.prepare is None:
+                return self.function(ctx, ask)
             case "work" if done is not None:
                 return done
             case kind:
@@ -53,9 +56,13 @@ class BoundOperation:
         """Make the answer of what the function found."""
         return found if self.finish is None else self.finish(found)
 
+    def desk(self, store: Store, instance: Instance, context: Callable[[Tx], Context]) -> Desk:
+        """Give what the operation works with outside its transaction."""
+        return Desk(store=store, context=lambda tx: self._check(context(tx)), hands_or_none=instance.hands)
+
     async def work_outside(self, store: Store, instance: Instance, context: Callable[[Tx], Context], ask: Ask) -> Any:
         """Do what an operation does outside its transaction: prepare it, or all of its work."""
-        desk = Desk(store=store, context=lambda tx: self._check(context(tx)), hands_or_none=instance.hands)
+        desk = self.desk(store, instance, context)
         match self.row.kind:
             case "prepared":
                 assert self.prepare
@@ -82,7 +89,8 @@ def bind(row: Operation) -> BoundOperation:
     """Find the function of an operation; its module is imported only now."""
     module = import_module(f"homing.operations.{row.module}")
     function = getattr(module, row.name)
-    prepare = getattr(module, f"prepare_{row.name}") if row.kind == "prepared" else None
+    # Of a file that goes out nothing is prepared: its door reads the bytes.
+    prepare = getattr(module, f"prepare_{row.name}", None) if row.kind in ("prepared", "bytes") else None
     types = get_type_hints(function)
     answer, finish = types["return"], None
     if not issubclass(answer, Answer):

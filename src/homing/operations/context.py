@@ -1,11 +1,14 @@
 """The desk: one transaction, one caller. Every operation takes it first, and checks its rules here and nowhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from homing.model.channel_info import ChannelInfo, KindInfo
+from homing.model.clock import one_name
 from homing.model.errors import Forbidden, NotFound
+from homing.model.model_setting import ModelSetting
 from homing.model.people import Caller
 from homing.model.sessions import UNIFIED, Session
 from homing.settings import Settings
@@ -28,6 +31,18 @@ class Instance:
     """Says why a model of that name cannot be asked from here; None when it can."""
     calls_tools: Callable[[str], bool] = lambda name: True
     """Says whether a model of that name can call tools, as far as anyone knows."""
+    has_price: Callable[[str], bool] = lambda name: True
+    """Says whether the price list knows a model of that name."""
+    channels: Callable[[Settings], Sequence[ChannelInfo]] = lambda settings: ()
+    """Describes the channels that the settings name (`kept_channels.channels_now`)."""
+    channel_kinds: Callable[[], Sequence[KindInfo]] = lambda: ()
+    """Lists the kinds of channels that can be added here."""
+    needs_key: Callable[[str], bool] = lambda name: False
+    """Says whether a key is all that a model of that name lacks."""
+    why_no_key: Callable[[ModelSetting], str | None] = lambda setting: None
+    """Says why the key that an admin gave cannot be read here; None when it can, or none is needed."""
+    push_key: Callable[[], str] = lambda: ""
+    """Gives the public half of the key that pushes are signed with, made when first asked for."""
     hands: "Hands | None" = None
     """What this process can do outside the database."""
 
@@ -65,9 +80,9 @@ class Context:
     def zone(self, session: Session | None = None) -> str:
         """Rule 8: the session's zone, else the user's, else the setting's."""
         if session is not None and session.timezone:
-            return session.timezone
+            return one_name(session.timezone)
         user = people.get_user(self.tx, session.user_id if session is not None else self.caller.user_id)
-        return (user.timezone if user else None) or self.settings.timezone
+        return one_name((user.timezone if user else None) or self.settings.timezone)
 
     def admin(self) -> None:
         if not self.caller.admin:

@@ -9,8 +9,7 @@ from homing.model.errors import Invalid
 from homing.model.job_fields import FIELDS, THINKING_LEVELS
 from homing.model.jobs import Job, Timing
 from homing.model.schedules import At, Cron, Every, Schedule, check, check_zone, read_schedule
-from homing.model.schedules.instants import every_nth
-from homing.model.schedules.times import whole_ms
+from homing.model.schedules.instants import every_nth, whole_ms
 from homing.model.schedules.zones import instant_of, wall_of, zone
 from homing.operations.context import Context
 from homing.operations.instants import read_future, read_instant

@@ -4,9 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from homing.model.errors import Conflict
+from homing.model.incoming import GRANTED
+from homing.model.people import is_place
 from homing.model.sessions import Session
 from homing.operations.context import Context
-from homing.store import LookAgain, inbounds, jobs, people, sessions, turns
+from homing.operations.kept_channels import with_kept
+from homing.store import LookAgain, contacts, inbounds, jobs, people, sessions, turns
 from homing.store.lanes import unified_lanes
 
 
@@ -92,10 +95,21 @@ def _check_grants(ctx: Context, session: Session, agent_id: str, addresses: Coll
 
 
 def may_write(ctx: Context, session: Session, agent_id: str, address: str) -> bool:
-    """Rule 33: say whether an agent may write to one of the user's webhooks, or to an address that was granted."""
+    """Rule 33: say whether an agent may write to one of the user's webhooks, to a mail address that they proved to be
+    their own, or to an address that was granted.
+    """
     channel, _, place = address.partition(":")
+    own = (
+        contacts.find(ctx.tx, channel, "person", place)
+        if channel in with_kept(ctx.tx, ctx.settings).mail_names
+        else None
+    )
+    if own is not None and own.user_id == session.user_id and own.linked_by != GRANTED:
+        return True
     webhook = people.get_webhook(ctx.tx, place) if channel == "webhook" else None
     if webhook is not None and webhook.user_id == session.user_id:
         return True
+    if not is_place(address):
+        return False
     grant = people.find_grant(ctx.tx, user_id=session.user_id, agent_id=agent_id, address=address, hold=True)
     return grant is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 from homing.model.agents import MAIN
 from homing.model.bounds import check_bounds
+from homing.model.channel_info import MAIL
 from homing.model.errors import Conflict, Invalid, Refused
 from homing.model.runs import SILENCE
 from homing.model.schedules import At, Schedule, check, check_zone, read_schedule, words
@@ -24,13 +25,16 @@ from homing.operations.definition import (
     time_columns,
     timing_of,
 )
+from homing.operations.hands import Desk
 from homing.operations.import_formats import Draft, Source, read_record
 from homing.operations.instants import read_instant
-from homing.operations.models import why_unusable
+from homing.operations.kept_channels import with_kept
+from homing.operations.models import default_model, why_unusable
+from homing.operations.scripts import check_script, script_in, try_before
 from homing.operations.sessions import make_session
 from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob
-from homing.store import jobs, runs, sessions
+from homing.store import jobs, maintenance, runs, sessions
 
 IMPORTED = "imported"
 _STILL_RUNS = "It was removed, and its last run has not ended yet. Import it again in a moment."
@@ -43,6 +47,7 @@ _AS_NEW = {
     "retry": 0,
     "retry_of": None,
 }
+_TRIED_LATER = "Its script is run once when you apply this, and it is left out if that fails."
 _PASSED = "Its time passed before it was imported."
 
 
@@ -60,6 +65,20 @@ class Entry:
     taken: bool = False
     detail: str | None = None
     """Why it was not taken; or, if it was, what is different now."""
+
+
+async def try_record(desk: Desk, raw: object, source: Source | None) -> str | None:
+    """Run the script of a record once, as at every door; say why it cannot come in, or None if it can."""
+    try:
+        check_bounds(raw, "record")
+        draft = read_record(raw, source)
+        key = check_key(draft.session_key or f"cron:{draft.id}")
+        script = script_in(plain_columns(read(AddJob, {**draft.fields, "session_key": key}), None))
+        known = await desk.read(lambda ctx: sessions.find(ctx.tx, key, user_id=ctx.caller.user_id))
+        await try_before(desk, script, None, agent_id=known.agent_id if known else MAIN)
+    except Refused as error:
+        return error.detail
+    return None
 
 
 def import_record(ctx: Context, raw: object, *, n: int, source: Source | None, apply: bool) -> Entry:
@@ -89,7 +108,11 @@ def _take(ctx: Context, draft: Draft, *, n: int, name: str, apply: bool) -> Entr
         raise Invalid(f"Its session has an automation with its dedupe_key {ask.dedupe_key!r} already.")
     columns = plain_columns(ask, None)
     check_pairing(columns)
+    if (script := script_in(columns)) is not None:
+        check_script(ctx, script, agent_id=known.agent_id if known else MAIN)
     notes = [*draft.notes, *_changed(ctx, draft, columns)]
+    if script is not None and not apply:
+        notes.append(_TRIED_LATER)
     when = _when(ctx, draft, ask, ctx.zone(known))
     columns |= time_columns(when)
     columns |= _state(ctx, draft, columns, when.schedule)
@@ -117,7 +140,8 @@ def _changed(ctx: Context, draft: Draft, columns: dict[str, Any]) -> list[str]:
     model = columns["model"]
     if model is not None and (why := why_unusable(ctx, model)):
         columns["model"] = None
-        notes.append(f"Its model is not kept, and {ctx.instance.model} is used: {why}")
+        used = default_model(ctx.instance, maintenance.model_setting(ctx.tx))
+        notes.append(f"Its model is not kept, and {used} is used: {why}")
     if draft.address is not None and (missing := _why_no_delivery(ctx, draft.address)):
         notes.append(missing)
     words = [word for word in SILENCE if word in str(columns["message"])]
@@ -127,10 +151,10 @@ def _changed(ctx: Context, draft: Draft, columns: dict[str, Any]) -> list[str]:
 
 
 def _why_no_delivery(ctx: Context, address: str) -> str | None:
-    channel = channel_of(address)
-    if channel == "email" and not ctx.settings.smtp_url:
+    channel, settings = channel_of(address), with_kept(ctx.tx, ctx.settings)
+    if channel == MAIL and not settings.sends_mail:
         return f"Nothing arrives at {address} until HOMING_SMTP_URL is set."
-    if channel in (*SCREENS, "webhook", "email"):
+    if channel in (*SCREENS, "webhook", MAIL, *settings.channel_names):
         return None
     return f"There is no channel {channel} here, so nothing arrives at {address}: its answers stay on the page."
 

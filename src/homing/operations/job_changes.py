@@ -1,17 +1,18 @@
 """Change a job: update, enable, disable, skip. Each change makes a revision and can be taken back once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
 from homing.model.errors import Conflict, Forbidden, Invalid
-from homing.model.jobs import Job
+from homing.model.jobs import Job, Timing
 from homing.model.runs import SCHEDULED, Run, run_id
 from homing.model.schedules import At, Schedule
 from homing.model.schedules import warnings as schedule_warnings
 from homing.model.schedules.describe import moment
-from homing.operations.access import hold_job
+from homing.operations.access import hold_job, see_job
 from homing.operations.brakes import check_may_enable, check_pace, is_unattended
+from homing.operations.budgets import check_ceiling
 from homing.operations.context import Context
 from homing.operations.definition import (
     STATE,
@@ -25,9 +26,12 @@ from homing.operations.definition import (
     timing_of,
     to_json,
 )
+from homing.operations.hands import Desk
 from homing.operations.instants import read_future
 from homing.operations.models import check_model
+from homing.operations.reach import check_alert_to
 from homing.operations.removal import Withdrawn, withdraw_runs
+from homing.operations.scripts import NOT_TRIED, TriedScript, check_tried, names_a_script, script_after, try_before
 from homing.operations.shapes.job import JobShape, next_fires
 from homing.operations.shapes.job_asks import DisableJob, JobAsk, JobRef, SkipJob, UpdateJob
 from homing.operations.skips import next_besides_skips
@@ -50,22 +54,39 @@ RESCHEDULED = "rescheduled"
 _FORGIVEN: Mapping[str, Any] = {"consecutive_failures": 0, "schedule_errors": 0}
 
 
-def update_job(ctx: Context, ask: UpdateJob) -> JobShape:
+async def prepare_update_job(desk: Desk, ask: UpdateJob) -> TriedScript:
+    """Run a job's script once, if the change gives it another."""
+    return await prepare_change(desk, ask, see_job)
+
+
+async def prepare_change(desk: Desk, ask: UpdateJob, find: Callable[[Context, str], Job]) -> TriedScript:
+    """Run the script once that a job would have after a change."""
+    if not names_a_script(ask):
+        return NOT_TRIED
+    before = await desk.read(lambda ctx: find(ctx, ask.job_id))
+    return await try_before(desk, script_after(ask, before), before, agent_id=before.agent_id)
+
+
+def update_job(ctx: Context, ask: UpdateJob, tried: TriedScript = NOT_TRIED) -> JobShape:
     """Change the given fields of a job; null means the default."""
-    return change_fields(ctx, ask.job_id, ask)
+    return change_fields(ctx, ask.job_id, ask, tried)
 
 
-def change_fields(ctx: Context, job_id: str, ask: JobAsk) -> JobShape:
+def change_fields(ctx: Context, job_id: str, ask: JobAsk, tried: TriedScript = NOT_TRIED) -> JobShape:
     """Change a job's fields: for update, for an add that met its dedupe_key, and for admins."""
-    return change_held(ctx, hold_job(ctx, job_id), ask)
+    return change_held(ctx, hold_job(ctx, job_id), ask, tried)
 
 
-def change_held(ctx: Context, job: Job, ask: JobAsk) -> JobShape:
+def change_held(ctx: Context, job: Job, ask: JobAsk, tried: TriedScript = NOT_TRIED) -> JobShape:
     """Change the fields of a job that is locked."""
     check_revision(ctx, job, ask.revision if isinstance(ask, UpdateJob) else None)
     turn = ctx.caller.turn
     if ask.may_schedule and turn is not None and turn.source != "person":
         raise Forbidden("Only a person may let an automation add others (may_schedule).")
+    if ask.gave("max_cost_usd_per_day") and is_unattended(ctx):
+        raise Forbidden("Only a person may change the budget of an automation (max_cost_usd_per_day).")
+    if (ask.gave("alert_after") or ask.gave("alert_to")) and is_unattended(ctx):
+        raise Forbidden("Only a person may change the alerts of an automation (alert_after, alert_to).")
     when = read_times(ctx, ask, zone=_zone(ctx, job), before=job)
     job, withdrawn = _withdraw(ctx, job, ask, when)
     before = columns_of(job)
@@ -74,7 +95,12 @@ def change_held(ctx: Context, job: Job, ask: JobAsk) -> JobShape:
     if when is not None:
         columns |= time_columns(when)
     check_pairing(columns)
+    check_tried(ctx, columns, job, tried, job.agent_id)
     check_model(ctx, columns["model"], before=job.payload.model)
+    if any(before[name] != columns[name] for name in ("model", "max_cost_usd_per_day")):
+        check_ceiling(ctx, columns, job.agent_id, job.session_id)
+    if before["alert_to"] != columns["alert_to"]:
+        check_alert_to(ctx, columns, job.user_id)
     check_dedupe_key(ctx, job, columns["dedupe_key"])
     columns |= _awake_or_not(ctx, job, ask, columns, schedule)
     changed = {name: value for name, value in columns.items() if before[name] != value}
@@ -85,12 +111,19 @@ def change_held(ctx: Context, job: Job, ask: JobAsk) -> JobShape:
     if "message" in changed:
         # What was found out about another task would only mislead.
         changed |= {"last_note": None, "last_note_at": None}
+    changed |= forgotten_state(job, columns)
     changed |= _written(ctx, changed)
     changed_job = write_change(ctx, job, changed, change=_named(job, changed), withdrawn=withdrawn)
     warnings: list[str] = []
     if when is not None:
         warnings = [*when.warnings, *schedule_warnings(schedule, ctx.now, ctx.settings.lookahead_days)]
     return show_job(ctx, changed_job, warnings=warnings)
+
+
+def forgotten_state(job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Rule 50: another script does not know what the old one remembered."""
+    same = (columns["script"], columns["script_language"]) == (job.script, job.script_language)
+    return {} if same or job.script_state is None else {"script_state": None}
 
 
 def _written(ctx: Context, changed: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +182,7 @@ def _awake_or_not(
         check_may_enable(ctx, job)
     upcoming = next_besides_skips(ctx, job, timing)
     if upcoming is None:
-        raise _no_instant(columns, schedule, job.timing.runs_queued)
+        raise _no_instant(timing)
     check_pace(ctx, timing, upcoming, before=None if awakes else job)
     return {**_AWAKE, "next_run_at": upcoming}
 
@@ -175,22 +208,22 @@ def _own_reason(ctx: Context, job: Job) -> str | None:
     return "It paused itself in a turn of its own." if turn.job_id == job.id else "Its agent paused it."
 
 
-def _no_instant(columns: Mapping[str, Any], schedule: Schedule, runs_queued: int) -> Invalid:
-    if columns["max_runs"] is not None and runs_queued >= columns["max_runs"]:
+def _no_instant(timing: Timing) -> Invalid:
+    queued = timing.runs_queued
+    if timing.runs_left == 0:
         return Invalid(
-            f"It had {runs_queued} {'run' if runs_queued == 1 else 'runs'}, and max_runs is {columns['max_runs']}."
+            f"It had {queued} {'run' if queued == 1 else 'runs'}, and max_runs is {timing.max_runs}."
             " Raise max_runs, or set it to null.",
             field="max_runs",
             code="schedule_never_fires",
         )
-    if isinstance(schedule, At):
+    if isinstance(timing.schedule, At):
         return Invalid(
             "Its time has passed. Give it a new one with update, for example when: 'tomorrow at 9'.",
             field="schedule.at",
             code="schedule_in_past",
         )
-    ends_at = columns["ends_at"]
-    end = f" It ends on {moment(ends_at, schedule.tz)}." if ends_at is not None else ""
+    end = f" It ends on {moment(timing.ends_at, timing.schedule.tz)}." if timing.ends_at is not None else ""
     return Invalid(
         f"It has no further time to run inside its bounds.{end} Give a later ends_at, or another schedule.",
         field="ends_at",
@@ -206,7 +239,7 @@ def enable_job(ctx: Context, ask: JobRef) -> JobShape:
     check_may_enable(ctx, job)
     upcoming = next_besides_skips(ctx, job, job.timing)
     if upcoming is None:
-        raise _no_instant(columns_of(job), job.timing.schedule, job.timing.runs_queued)
+        raise _no_instant(job.timing)
     check_pace(ctx, job.timing, upcoming)
     return show_job(ctx, write_change(ctx, job, {**_AWAKE, **_FORGIVEN, "next_run_at": upcoming}, change="enabled"))
 

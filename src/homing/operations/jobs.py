@@ -4,11 +4,13 @@ from typing import Any
 
 from homing.model.errors import Conflict, Forbidden, Invalid, NotFound
 from homing.model.ids import is_id, new_id
+from homing.model.jobs import LISTED_FOR, Job
 from homing.model.people import OWNER
 from homing.model.schedules import warnings as schedule_warnings
 from homing.model.sessions import Session
 from homing.operations.access import see_job
 from homing.operations.brakes import check_pace
+from homing.operations.budgets import check_ceiling
 from homing.operations.context import Context
 from homing.operations.definition import (
     When,
@@ -19,8 +21,11 @@ from homing.operations.definition import (
     time_columns,
     timing_of,
 )
+from homing.operations.hands import Desk
 from homing.operations.job_changes import change_fields
 from homing.operations.models import check_model
+from homing.operations.reach import check_alert_to
+from homing.operations.scripts import NOT_TRIED, TriedScript, check_tried, script_after, try_before
 from homing.operations.shapes import cursors
 from homing.operations.shapes.base import Page
 from homing.operations.shapes.job import JobShape
@@ -30,15 +35,31 @@ from homing.store import LookAgain, job_lists, jobs, sessions
 from homing.store.job_lists import JobFilter
 
 
-def add_job(ctx: Context, ask: AddJob) -> JobShape:
+async def prepare_add_job(desk: Desk, ask: AddJob) -> TriedScript:
+    """Run the script of a new job once."""
+    if ask.script is None:
+        return NOT_TRIED
+
+    def look(ctx: Context) -> tuple[Job | None, str]:
+        _check_may_add(ctx)
+        session = _bound_session(ctx, ask)
+        known = jobs.by_dedupe_key(ctx.tx, session.id, ask.dedupe_key) if ask.dedupe_key else None
+        return known, session.agent_id
+
+    known, agent_id = await desk.read(look)
+    return await try_before(desk, script_after(ask, known), known, agent_id=agent_id)
+
+
+def add_job(ctx: Context, ask: AddJob, tried: TriedScript = NOT_TRIED) -> JobShape:
     """Add a job to a session; if the session has a job with this dedupe_key, change that one instead."""
     _check_may_add(ctx)
     session = _bound_session(ctx, ask)
     known = jobs.by_dedupe_key(ctx.tx, session.id, ask.dedupe_key) if ask.dedupe_key else None
     if known is not None:
-        return _upsert(ctx, known.id, ask)
+        return _upsert(ctx, known.id, ask, tried)
     columns = plain_columns(ask, None)
     check_pairing(columns)
+    check_tried(ctx, columns, None, tried, session.agent_id)
     check_model(ctx, columns["model"])
     when = read_times(ctx, ask, zone=ctx.zone(session), before=None)
     assert when is not None
@@ -54,6 +75,8 @@ def add_job(ctx: Context, ask: AddJob) -> JobShape:
         raise Conflict(
             f"You have {ctx.settings.max_jobs} automations, the most allowed. Remove one first.", code="quota_reached"
         )
+    check_ceiling(ctx, columns, session.agent_id, session.id)
+    check_alert_to(ctx, columns, session.user_id)
     return _insert(ctx, ask, session, columns, when)
 
 
@@ -92,8 +115,8 @@ def _insert(ctx: Context, ask: AddJob, session: Session, columns: dict[str, Any]
     return show_job(ctx, job, warnings=warnings)
 
 
-def _upsert(ctx: Context, job_id: str, ask: AddJob) -> JobShape:
-    shape = change_fields(ctx, job_id, ask)
+def _upsert(ctx: Context, job_id: str, ask: AddJob, tried: TriedScript) -> JobShape:
+    shape = change_fields(ctx, job_id, ask, tried)
     return shape.model_copy(update={"deduped": True})
 
 
@@ -152,6 +175,9 @@ def list_jobs(ctx: Context, ask: ListJobs) -> Page[JobShape]:
         enabled=ask.enabled,
         status=ask.status,
         q=ask.q,
+        listed_since=ctx.now - LISTED_FOR,
+        removed=ask.removed,
+        system=ask.system,
     )
     return page_of_jobs(ctx, wanted, sort=ask.sort, cursor=ask.cursor, limit=ask.limit, recent=ask.recent)
 

@@ -12,6 +12,7 @@ from homing.model.agents import Agent
 from homing.model.errors import Conflict, Failed, Invalid, NotFound
 from homing.model.mcp_servers import (
     FAILED_STARTS,
+    FIRST_RETRY,
     McpServer,
     McpTool,
     Secret,
@@ -21,6 +22,7 @@ from homing.model.mcp_servers import (
     check_env_name,
     names_a_secret,
 )
+from homing.model.turns import Turn
 from homing.operations.agents import CHANGED
 from homing.operations.context import Context
 from homing.operations.hands import Desk
@@ -39,7 +41,7 @@ from homing.operations.shapes.mcp_server import (
     shown_tools,
 )
 from homing.sandbox.hosts import check_hosts
-from homing.store import Tx, agents, lanes, mcp_servers, people, sessions
+from homing.store import Tx, agents, lanes, mcp_servers, people, sessions, turns
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _OUR_HEADERS = re.compile(
@@ -95,6 +97,27 @@ def add_mcp_server(ctx: Context, ask: AddMcpServer, tried: Tried) -> McpServerSh
         raise _known(ask)
     _audit(ctx, "add_mcp_server", made)
     return McpServerShape.show(made)
+
+
+def plan_server(tx: Tx, agent: Agent, ask: AddMcpServer) -> McpServer:
+    """Give the server that an agent asks for, or refuse what can never be added."""
+    if mcp_servers.get(tx, agent.id, ask.name) is not None:
+        raise _known(ask)
+    server = _new(ask)
+    _check(server, agent)
+    return server
+
+
+def keep_server(tx: Tx, agent: Agent, server: McpServer, tools: tuple[McpTool, ...], *, by: str) -> McpServer:
+    """Add a server that was approved and came up; the tools that it has then are accepted."""
+    _check(server, agent)
+    made = mcp_servers.add(tx, server.listed(tools, accept=True))
+    if made is None:
+        raise Conflict(f"The agent {agent.id} has an MCP server {server.name} already.")
+    tx.ring(CHANGED)
+    detail = {"name": made.name, "transport": made.transport, "revision": made.revision}
+    people.audit(tx, user_id=by, action="add_mcp_server", object_id=agent.id, detail=detail)
+    return made
 
 
 async def prepare_update_mcp_server(desk: Desk, ask: UpdateMcpServer) -> Tried:
@@ -160,9 +183,7 @@ async def test_mcp_server(desk: Desk, ask: McpServerRef) -> TestedServerShape:
             # It was changed meanwhile: what was found out is not about it any more.
             return now
         # A server that is off stays off.
-        told = now if now.state == "off" else tried.told(now)
-        mcp_servers.note(ctx.tx, told)
-        return told
+        return mcp_servers.note(ctx.tx, now if now.state == "off" else tried.told(now))
 
     told = await desk.write(write)
     return TestedServerShape(state=told.state, tools=shown_tools(told), error=tried.error or told.error)
@@ -179,8 +200,7 @@ def accept_mcp_tools(ctx: Context, ask: AcceptMcpTools) -> McpServerShape:
             "The tools are not the ones that you looked at. Look at them again, then accept them.",
             extra={"current": McpServerShape.show(server).plain()},
         )
-    accepted = server.accept()
-    mcp_servers.note(ctx.tx, accepted)
+    accepted = mcp_servers.note(ctx.tx, server.accept())
     _audit(ctx, "accept_mcp_tools", accepted)
     return McpServerShape.show(accepted)
 
@@ -192,14 +212,18 @@ def note_start(tx: Tx, server: McpServer, tools: tuple[McpTool, ...]) -> McpServ
 
 
 def note_failed_start(
-    tx: Tx, server: McpServer, error: str, *, counts: bool, session_id: int, unified: bool
+    tx: Tx, server: McpServer, error: str, *, counts: bool, turn: Turn, unified: bool
 ) -> McpServer | None:
-    """Write that a start failed; at the third in a row that counts, the people of the conversation get one note."""
-    home = sessions.get(tx, session_id)
+    """Write that a start failed; at the third in a row that counts, the people of the conversation get one note.
+
+    Under the turn's fence: a worker that lost the turn writes nothing.
+    """
+    home = sessions.get(tx, turn.session_id)
     if home.parent_id is not None:
         home = sessions.get(tx, home.parent_id)
     # Sessions are locked before the rest.
     lane_id = lanes.enter(tx, home, unified=unified)
+    turns.hold(tx, turn.id, turn.fence)
     now = _unchanged(tx, server)
     if now is None:
         return None
@@ -207,7 +231,8 @@ def note_failed_start(
     if told.state == "failing" and now.state != "failing":
         text = (
             f"The MCP server {server.name} of the agent {server.agent_id} did not start {FAILED_STARTS} times in a row,"
-            f" so its tools are disabled. To try it again: homing mcp-servers test {server.name} --agent"
+            f" so its tools are disabled. They are offered again in {FIRST_RETRY.seconds // 60} minutes, and after each"
+            f" further failure twice as late. To try it now: homing mcp-servers test {server.name} --agent"
             f" {server.agent_id}"
         )
         give_note(tx, home=sessions.get(tx, home.id), lane_id=lane_id, text=text)
@@ -220,9 +245,8 @@ def _unchanged(tx: Tx, server: McpServer) -> McpServer | None:
 
 
 def _noted(tx: Tx, now: McpServer, told: McpServer) -> McpServer:
-    if told != now:
-        mcp_servers.note(tx, told)
-    return told
+    # One that failed again is noted although nothing else is new: the time until the next try begins again.
+    return mcp_servers.note(tx, told) if told != now or told.state == "failing" else told
 
 
 async def _try(desk: Desk, server: McpServer, agent: Agent, user_id: str) -> Tried:
@@ -308,7 +332,7 @@ def _start_differs(before: McpServer, now: McpServer) -> bool:
 def _check(server: McpServer, agent: Agent) -> None:
     """Refuse what no machine can make good."""
     if server.command is not None:
-        check_command(server.command)
+        check_command(server.command, server.args)
     for name in server.env:
         check_env_name(name)
     check_hosts(server.hosts)

@@ -22,5 +22,6 @@ def give_note(
         job_id=job.id if job is not None else None,
         run_id=run_id,
         meta=about,
+        unasked=True,
     )
     deliveries.post(tx, [note])

@@ -6,10 +6,13 @@ from datetime import datetime, timedelta
 from pydantic import SecretStr
 
 from homing.model.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from homing.model.hours import read_hours
 from homing.model.ids import is_id, new_secret
 from homing.model.people import Caller, Door
 from homing.model.schedules import check_zone
+from homing.model.sessions import Session
 from homing.operations.context import Context
+from homing.operations.homes import find_home
 from homing.operations.instants import read_future
 from homing.operations.shapes.base import Listing, Nothing, utc
 from homing.operations.shapes.people_asks import (
@@ -43,20 +46,52 @@ def get_me(ctx: Context, ask: Nothing) -> MeShape:
     user = people.get_user(ctx.tx, ctx.caller.user_id)
     if user is None:
         raise NotFound("Your user is gone.")
-    return MeShape.of(user, user_id=user.id, role=ctx.caller.role)
+    home = find_home(ctx.tx, user)
+    return MeShape.of(
+        user,
+        user_id=user.id,
+        role=ctx.caller.role,
+        approve=ctx.caller.approve,
+        home=home.key if home else None,
+    )
 
 
 def update_me(ctx: Context, ask: UpdateMe) -> MeShape:
-    """Change your name or time zone."""
+    """Change your name, time zone, quiet hours or home, which is the conversation for what belongs to no other."""
     values: dict[str, object] = {}
     if ask.gave("name"):
         values["name"] = ask.name or ctx.caller.user_id
     if ask.gave("timezone"):
         values["timezone"] = check_zone(ask.timezone) if ask.timezone else None
+    if ask.gave("quiet_hours"):
+        values["quiet_hours"] = _quiet_hours(ask.quiet_hours)
+    if ask.gave("home"):
+        values["home_id"] = _direct(ctx, ask.home).id if ask.home is not None else None
     if values:
         people.change_user(ctx.tx, ctx.caller.user_id, values)
         ctx.tx.ring(f"user:{ctx.caller.user_id}")
     return get_me(ctx, Nothing())
+
+
+def _quiet_hours(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        begin, end = read_hours(text)
+    except ValueError as error:
+        raise Invalid(f"Quiet hours {error}.".replace("08:00-22:00", "22:00-07:00"), field="quiet_hours") from None
+    return f"{begin:%H:%M}-{end:%H:%M}"
+
+
+def _direct(ctx: Context, key: str) -> Session:
+    session = ctx.session(key)
+    if session.parent_id is not None or session.channel == "cron":
+        raise Invalid("Home is a conversation, and this is a run's own.", field="home", code="out_of_range")
+    if session.several:
+        raise Invalid(
+            "Other people write there. Home must be a conversation of your own.", field="home", code="out_of_range"
+        )
+    return session
 
 
 def list_users(ctx: Context, ask: Nothing) -> Listing[UserShape]:
@@ -215,7 +250,7 @@ def page_secret(cookie: str, key: str) -> str:
 
 
 def _not_valid() -> Unauthenticated:
-    return Unauthenticated("This code or token is not valid (any more). Get a fresh link with `homing open`.")
+    return Unauthenticated("This code or token has expired or isn't valid. Get a fresh link with `homing open`.")
 
 
 def _until(instant: datetime, root: Token | None) -> datetime:

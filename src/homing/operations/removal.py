@@ -13,7 +13,7 @@ from homing.operations.definition import columns_of, to_json
 from homing.operations.shapes.job import JobShape
 from homing.operations.shapes.job_asks import JobRef
 from homing.operations.views import show_job
-from homing.store import Tx, inbounds, jobs, runs, sessions, turns
+from homing.store import Tx, gates, inbounds, jobs, runs, sessions, turns
 from homing.store.runs import Finished
 
 
@@ -61,6 +61,8 @@ def withdraw_runs(
     active = runs.active_runs(tx, job_ids)
     queued = [run.id for run in active.values() if run.state == "queued" and run.trigger in triggers]
     withdrawn = {inbound.run_id for inbound in inbounds.withdraw_runs(tx, queued)} if queued else set[str | None]()
+    # What is in no lane yet waits for its gate.
+    withdrawn |= gates.drop(tx, [run_id for run_id in queued if run_id not in withdrawn])
     gone = [run for run in active.values() if run.id in withdrawn]
     if gone:
         revisions = sessions.bump_rev(tx, dict.fromkeys({run.session_id for run in gone}, 0))

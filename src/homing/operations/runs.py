@@ -7,6 +7,7 @@ from homing.model.runs import Run
 from homing.model.schedules import check_zone
 from homing.operations.access import check_may_change, hold_job, see_job, see_run
 from homing.operations.brakes import check_may_run, depth_after, stop_job
+from homing.operations.budgets import check_may_spend
 from homing.operations.context import Context
 from homing.operations.firing import Firing, fire
 from homing.operations.heartbeats import give_heartbeats
@@ -18,7 +19,7 @@ from homing.operations.shapes.job_asks import JobRef
 from homing.operations.shapes.run import RunRow, RunShape
 from homing.operations.shapes.run_asks import ListRuns, RunRef
 from homing.operations.views import show_run, show_runs
-from homing.store import inbounds, jobs, run_lists, runs, sessions, turns
+from homing.store import gates, inbounds, jobs, run_lists, runs, sessions, turns
 from homing.store.lanes import lane_of
 from homing.store.runs import Finished
 
@@ -31,6 +32,7 @@ def run_job(ctx: Context, ask: JobRef) -> RunShape:
     if job.id in active:
         raise _already(active[job.id])
     check_zone(job.timing.schedule.tz, field="schedule.tz")
+    check_may_spend(ctx, job)
     firing = Firing(
         job=due_at(job, ctx.now),
         trigger="manual",
@@ -39,12 +41,12 @@ def run_job(ctx: Context, ask: JobRef) -> RunShape:
         next_run_at=job.next_run_at,
         depth=depth_after(ctx.caller.turn),
     )
-    give_heartbeats(ctx.tx, [firing.job], ctx.settings)
+    beating = give_heartbeats(ctx.tx, [firing.job], ctx.settings)
     fired = fire(
         ctx.tx,
         [firing],
         unified=ctx.settings.unified_session,
-        beating=ctx.settings.heartbeat_minutes > 0,
+        beating=beating,
     )
     if firing.run_id not in fired.run_ids:
         raise _already(firing.run_id)
@@ -94,7 +96,8 @@ def list_runs(ctx: Context, ask: ListRuns) -> Page[RunRow]:
 
 def get_run(ctx: Context, ask: RunRef) -> RunShape:
     """Read one run in full: its prompt, its steps, and where its answer was delivered."""
-    return show_run(ctx, see_run(ctx, ask.run_id))
+    # An instant that was left out with others has the run that counts it.
+    return show_run(ctx, see_run(ctx, ask.run_id, counted=True))
 
 
 def cancel_run(ctx: Context, ask: RunRef) -> RunShape:
@@ -104,7 +107,7 @@ def cancel_run(ctx: Context, ask: RunRef) -> RunShape:
     jobs.lock(ctx.tx, [see.job_id])
     sessions.lock(ctx.tx, [see.session_id, see.lane_id])
     run = see_run(ctx, ask.run_id)
-    if run.state == "queued" and inbounds.withdraw_runs(ctx.tx, [run.id]):
+    if run.state == "queued" and (inbounds.withdraw_runs(ctx.tx, [run.id]) or gates.drop(ctx.tx, [run.id])):
         rev = sessions.touch(ctx.tx, run.session_id)
         runs.finish_runs(ctx.tx, [Finished(run_id=run.id, state="cancelled", reason="asked", rev=rev)])
         _after_cancel(ctx, run, rev)

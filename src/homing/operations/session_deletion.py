@@ -2,12 +2,29 @@
 
 from homing.model.errors import Conflict
 from homing.model.jobs import Job
+from homing.model.people import SESSION_GRANT
 from homing.model.runs import ACTIVE
 from homing.model.sessions import Session
+from homing.operations.agent_messages import askers_of, tell_askers
+from homing.operations.approvals import end_all_of_session as end_approvals
 from homing.operations.context import Context
+from homing.operations.questions import end_all_of_session as end_questions
 from homing.operations.removal import go_on_without, withdraw_runs
 from homing.operations.shapes.session_asks import BlockingJob, DeletedShape, DeleteSession
-from homing.store import LookAgain, Tx, agents, inbounds, jobs, runs, sessions, turns
+from homing.store import (
+    LookAgain,
+    Tx,
+    agents,
+    approvals,
+    cards,
+    inbounds,
+    jobs,
+    kept_files,
+    people,
+    runs,
+    sessions,
+    turns,
+)
 
 
 def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
@@ -22,12 +39,26 @@ def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     jobs.lock(tx, ending)
     # With earlier agents, too: what was said to them may be in the summary of their lane.
     lane_ids = {session.id} | sessions.unified_of(tx, ((session.user_id, name) for name in agents.ids_like(tx, "")))
-    withdrawn = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids)
+    asked = [approval.id for approval in approvals.open_in(tx, session.id)]
+    showing = set[int]().union(*cards.sessions_showing(tx, approval_ids=asked).values())
+    asked_here = inbounds.waiting_from_agents(tx, session_id=session.id)
+    askers = askers_of(tx, asked_here, unified=ctx.settings.unified_session)
+    waiting_for = {i for pair in askers.values() for i in pair}
+    withdrawn = withdraw_runs(tx, ending, reason="session_deleted", also=lane_ids | showing | waiting_for)
     # Adding a job locks the session first: what is bound now stays all there is.
     if {job.id for job in jobs.bound_to(tx, session.id)} - {job.id for job in bound}:
         raise LookAgain
     ctx.again(session)
-    inbounds.withdraw_all(tx, session.id)
+    if {approval.id for approval in approvals.open_in(tx, session.id)} - set(asked):
+        raise LookAgain
+    if {one.id for one in inbounds.waiting_from_agents(tx, session_id=session.id)} - {one.id for one in asked_here}:
+        raise LookAgain
+    # Not all that we saw: a turn may have opened one meanwhile, and answers it.
+    gone = inbounds.withdraw_all(tx, session.id)
+    tell_askers(tx, gone, askers, "the conversation was deleted.")
+    people.remove_grants_to(tx, f"{SESSION_GRANT}{session.key}", user_id=session.user_id)
+    end_approvals(tx, session.id)
+    end_questions(tx, session.id)
     running = {turn.id for turn in turns.open_turns_of(tx, lane_ids).values() if turn.session_id == session.id}
     running |= withdrawn.running
     turns.request_cancels(tx, running, "session_deleted")
@@ -40,6 +71,7 @@ def delete_session(ctx: Context, ask: DeleteSession) -> DeletedShape:
     jobs.remove_bound(tx, session.id, rev=rev)
     sessions.forget_summary(tx, lane_ids, session.id)
     sessions.delete(tx, session.id)
+    kept_files.release(tx, session.id)
     tx.ring(f"user:{session.user_id}")
     # Those that nobody asked about, since they do not stand in the way.
     removed = [] if ask.delete_automations else [_named(job) for job in bound if job.kind != "system"]

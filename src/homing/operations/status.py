@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from homing.model.channel_info import MAIL
 from homing.model.clock import NOTHING_FIRES
+from homing.model.jobs import LISTED_FOR
 from homing.model.words import JOB_STATUSES
 from homing.operations.context import Context
+from homing.operations.kept_channels import with_kept
+from homing.operations.models import server_model
 from homing.operations.shapes.base import Nothing, utc
 from homing.operations.shapes.people_asks import (
     DeliveryCounts,
@@ -26,13 +30,22 @@ def get_status(ctx: Context, ask: Nothing) -> StatusShape:
     """Show the state of this Homing, and the caller's own counts."""
     user_id = ctx.caller.user_id
     workers = maintenance.workers(ctx.tx, ALIVE)
-    instance = ctx.instance
+    instance, settings = ctx.instance, with_kept(ctx.tx, ctx.settings)
+    model = server_model(instance, maintenance.model_setting(ctx.tx))
     return StatusShape(
         version=instance.version,
         server_time=str(utc(ctx.now)),
         timezone=ctx.zone(),
-        model=ModelShape(name=instance.model, offline=instance.model_offline, why=instance.model_why),
+        model=ModelShape(name=model.name, offline=model.offline, why=model.why),
         database="postgresql" if ctx.tx.postgres else "sqlite",
+        channels=[
+            "web",
+            "cli",
+            "api",
+            "webhook",
+            *([MAIL] if settings.sends_mail else []),
+            *(name for name in settings.channel_names if name != MAIL),
+        ],
         scheduler=SchedulerShape(
             enabled=ctx.settings.scheduler_enabled,
             workers=len(workers),
@@ -40,7 +53,7 @@ def get_status(ctx: Context, ask: Nothing) -> StatusShape:
             next_wake_at=utc(_next_wake(ctx, workers)),
         ),
         status_words=dict(JOB_STATUSES),
-        jobs=JobCounts(**job_lists.count_by_status(ctx.tx, user_id)),
+        jobs=JobCounts(**job_lists.count_by_status(ctx.tx, user_id, listed_since=ctx.now - LISTED_FOR)),
         runs=RunCounts(**run_lists.count_active(ctx.tx, user_id)),
         deliveries=DeliveryCounts(**deliveries.count_by_state(ctx.tx, user_id)),
     )

@@ -13,6 +13,7 @@ from homing.operations.definition import STATE, columns_of, from_json, next_from
 from homing.operations.job_changes import (
     RESCHEDULED,
     check_dedupe_key,
+    forgotten_state,
     stale,
     withdraw_rescheduled,
     write_values,
@@ -70,6 +71,7 @@ def _restore(ctx: Context, job: Job, undo: Mapping[str, Any], more: Mapping[str,
         check_may_enable(ctx, job)
     timing = timing_of(columns, schedule, job.timing.runs_queued)
     check_pace(ctx, timing, columns["next_run_at"], before=None if awakes else job)
+    columns |= forgotten_state(job, columns)
     return show_job(ctx, write_values(ctx, job, {**columns, **more, "undo": None}))
 
 

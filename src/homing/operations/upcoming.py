@@ -9,7 +9,7 @@ from itertools import islice
 from homing.model.errors import Invalid, Refused
 from homing.model.jobs import Job
 from homing.model.schedules import At, check, check_zone, count_between, next_times, read_schedule, warnings
-from homing.model.schedules.times import whole_ms
+from homing.model.schedules.instants import whole_ms
 from homing.model.schedules.zones import instant_of, wall_of, zone
 from homing.operations.context import Context
 from homing.operations.instants import read_instant
@@ -53,7 +53,7 @@ def list_upcoming(ctx: Context, ask: ListUpcoming) -> Ahead:
     end = (
         read_instant(ask.to, field="to", now=ctx.now, tz=tz, hours=ctx.settings.named_hours, day_ends=True)
         if ask.to
-        else begin + timedelta(days=_DAYS)
+        else _days_after(begin)
     )
     if end < begin or end - begin > timedelta(days=_MOST_DAYS):
         raise Invalid(f"to must come after from, and at most {_MOST_DAYS} days later.", field="to", code="out_of_range")
@@ -69,6 +69,13 @@ def list_upcoming(ctx: Context, ask: ListUpcoming) -> Ahead:
     return Ahead(jobs=found, now=ctx.now, begin=begin, end=end)
 
 
+def _days_after(begin: datetime) -> datetime:
+    try:
+        return begin + timedelta(days=_DAYS)
+    except OverflowError:
+        raise Invalid("from is too far away.", field="from", code="out_of_range") from None
+
+
 def tell_upcoming(ahead: Ahead) -> UpcomingList:
     """Compute the times, in their order and no further than is shown. It reads nothing, and may take a second."""
     each = [_of_job(job, ahead.now, ahead.begin, ahead.end) for job in ahead.jobs[:_MOST_JOBS]]
@@ -79,8 +86,8 @@ def tell_upcoming(ahead: Ahead) -> UpcomingList:
 
 def _of_job(job: Job, now: datetime, begin: datetime, end: datetime) -> Iterator[tuple[datetime, Job, int]]:
     tz = zone(job.timing.schedule.tz)
-    left = None if job.timing.max_runs is None else job.timing.max_runs - job.timing.runs_queued
-    after = max(now, begin - _MICROSECOND)
+    left = job.timing.runs_left
+    after = begin - _MICROSECOND if begin > now else now
     try:
         first = _first(job, begin, after)
         if left is not None and first is not None and job.next_run_at is not None and first > job.next_run_at:

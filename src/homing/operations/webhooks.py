@@ -6,7 +6,7 @@ from homing.operations.context import Context
 from homing.operations.instance_id import instance_id, points_here
 from homing.operations.shapes.base import Listing, Nothing
 from homing.operations.shapes.people_asks import AddWebhook, Gone, NewWebhookShape, WebhookRef, WebhookShape
-from homing.store import people, sessions
+from homing.store import deliveries, people, sessions
 
 
 def list_webhooks(ctx: Context, ask: Nothing) -> Listing[WebhookShape]:
@@ -29,5 +29,6 @@ def remove_webhook(ctx: Context, ask: WebhookRef) -> Gone:
     if not people.remove_webhook(ctx.tx, user_id=ctx.caller.user_id, webhook_id=ask.webhook_id):
         raise NotFound(f"There is no webhook {ask.webhook_id}. List yours with list_webhooks.")
     address = f"webhook:{ask.webhook_id}"
-    sessions.drop_address(ctx.tx, address, sessions.with_address(ctx.tx, address, ctx.caller.user_id))
+    revs = sessions.drop_address(ctx.tx, address, sessions.with_address(ctx.tx, address, ctx.caller.user_id))
+    deliveries.give_up(ctx.tx, address, revs, error="The webhook was removed before this was sent.")
     return Gone(id=ask.webhook_id)

@@ -1,17 +1,21 @@
 """Why a job did or did not run, in plain sentences, on the clock of its zone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from homing.model.alerts import Alert
 from homing.model.brakes import disabled_words
 from homing.model.errors import Refused
-from homing.model.jobs import ON_TIME, Job
+from homing.model.jobs import ON_TIME, Job, due_at
+from homing.model.messages import Delivery
 from homing.model.runs import Run
 from homing.model.schedules import count_between, previous_before
 from homing.model.schedules.describe import interval, listed, moment
 from homing.model.words import reason_words
 from homing.operations.access import see_job
+from homing.operations.budgets import Ceilings, find_beyond
 from homing.operations.context import Context
+from homing.operations.heartbeats import looked_at
 from homing.operations.instants import read_instant
 from homing.operations.shapes.base import local
 from homing.operations.shapes.delivery import CarriedShape
@@ -21,14 +25,17 @@ from homing.operations.shapes.run import RunRow
 from homing.operations.shapes.run_asks import ExplainedRun, WhyShape
 from homing.operations.status import ALIVE
 from homing.operations.views import show_runs
-from homing.store import inbounds, jobs, maintenance, run_lists
+from homing.store import alerts, approvals, deliveries, gates, inbounds, maintenance, run_lists, sessions
 
 _LAST = 5
+_ASKED = 3
 _WAITS = {
     "session": "its session, which is busy",
     "slot": "a free slot",
+    "gate": "its script, which looks first",
     "worker": "a worker that has the sandbox and the shared folder (HOMING_SHARE) for its agent's workspace tools",
 }
+_NO_SANDBOX = "a worker that can run its bash script: that needs the sandbox (`homing doctor` says what is missing)"
 _SKIPPED = {
     "missed": "was missed: ",
     "brake": "was stopped by a brake, because ",
@@ -46,10 +53,11 @@ def why_job(ctx: Context, ask: WhyJob) -> WhyShape:
         explained = _explained(ctx, job, found)
         sentences = [one.sentence for one in explained] or _no_run(ctx, job, at)
     else:
-        found = run_lists.listed(ctx.tx, user_id=job.user_id, job_id=job.id, limit=_LAST)
+        found = run_lists.newest(ctx.tx, job.id, _LAST)
         explained = _explained(ctx, job, found)
-        sentences = [*_state(job), *_overdue(ctx, job)]
+        sentences = [*_state(job), *_overdue(ctx, job), *_beyond(ctx, job), *_alerted(ctx, job)]
         sentences += [one.sentence for one in explained[:1]] or ["It has not run yet."]
+    sentences += _asked(ctx, job)
     return WhyShape(
         job_id=job.id,
         answer=" ".join(sentences),
@@ -59,16 +67,27 @@ def why_job(ctx: Context, ask: WhyJob) -> WhyShape:
     )
 
 
+def _asked(ctx: Context, job: Job) -> list[str]:
+    """Name what its runs asked for and nobody has answered."""
+    return [
+        f"It asked for something that waits for an answer: {approval.title} (`homing approvals get {approval.id}`)."
+        for approval in approvals.pending_of_job(ctx.tx, job.id, limit=_ASKED)
+    ]
+
+
 def _explained(ctx: Context, job: Job, found: Sequence[Run]) -> list[ExplainedRun]:
     rows = show_runs(ctx, found)
     unseen = _unseen_events(ctx, job)
+    stuck = [run.id for run, row in zip(found, rows, strict=True) if row.waiting_for == "worker"]
+    looking = gates.waiting(ctx.tx, stuck) if stuck else {}
+    kept = sessions.addresses(ctx.tx, [job.session_id])[job.session_id]
     return [
         ExplainedRun(
             id=run.id,
             scheduled_for=str(local(run.scheduled_for, run.tz)),
             state=run.state,
             reason=run.reason,
-            sentence=_sentence(run, row, unseen.get(run.id)),
+            sentence=_sentence(run, row, kept, unseen.get(run.id), _NO_SANDBOX if run.id in looking else None),
         )
         for run, row in zip(found, rows, strict=True)
     ]
@@ -78,8 +97,8 @@ def _unseen_events(ctx: Context, job: Job) -> dict[str, str]:
     """Say of events that no turn has seen yet what they wait for, by run."""
     if job.payload.kind != "system_event":
         return {}
-    waiting = inbounds.waiting_events(ctx.tx, job.id)
-    beats = bool(waiting and ctx.settings.heartbeat_minutes and jobs.with_heartbeat(ctx.tx, [job.session_id]))
+    waiting = inbounds.waiting_events(ctx.tx, job.session_id, job.id)
+    beats = bool(waiting and looked_at(ctx.tx, [due_at(job, ctx.now)], ctx.settings))
     note = "for the next heartbeat" if beats else "for the next turn of this conversation"
     return {
         str(event.meta.get("cron_run_id")): note if event.line == "note" else "until the conversation is free"
@@ -96,7 +115,8 @@ def _state(job: Job) -> list[str]:
             until = f" It goes on again from {moment(job.disabled_until, tz)}." if job.disabled_until else ""
             return [f"It is paused{':' if reason else '.'}{reason}{until}"]
         case "engine":
-            return [f"Homing paused it.{reason} Enable it to go on."]
+            again = "Save its agent again" if job.kind == "system" else "Enable it"
+            return [f"Homing paused it.{reason} {again} to go on."]
         case "done":
             return [f"It is done. {_all_runs(job) or reason.strip()}".rstrip()]
         case None:
@@ -109,9 +129,9 @@ def _state(job: Job) -> list[str]:
 
 
 def _all_runs(job: Job) -> str | None:
-    most = job.timing.max_runs
-    if most is None or job.timing.runs_queued < most:
+    if job.timing.runs_left != 0:
         return None
+    most = job.timing.max_runs
     return "It has had its one run (max_runs)." if most == 1 else f"It has had all of its {most} runs (max_runs)."
 
 
@@ -122,6 +142,51 @@ def _overdue(ctx: Context, job: Job) -> list[str]:
     if not ctx.settings.scheduler_enabled or not working:
         return ["That time has come, but no scheduler is at work: start one with `homing up`."]
     return ["That time has just come."]
+
+
+def _beyond(ctx: Context, job: Job) -> list[str]:
+    if job.next_run_at is None or job.payload.kind == "reminder":
+        return []
+    ceilings = Ceilings(job_usd=job.max_cost_usd_per_day, user_usd=ctx.settings.budget_usd_per_day)
+    beyond = find_beyond(ctx.tx, ceilings, ctx.settings, user_id=job.user_id, job_id=job.id)
+    return [] if beyond is None else [beyond.words]
+
+
+def _alerted(ctx: Context, job: Job) -> list[str]:
+    """Say of what does not work now whether anybody was told by another route."""
+    tz = job.timing.schedule.tz
+    told: list[str] = []
+    for alert in alerts.of_job(ctx.tx, job.id):
+        if alert.given_at is None:
+            told.append("An alert about it waits to be sent.")
+        elif alert.given_to:
+            told += _carried(ctx, alert, tz)
+        else:
+            told.append(
+                f"An alert about it is in your home conversation since {moment(alert.given_at, tz)}; there was no other"
+                " address to send it to."
+            )
+    return told
+
+
+def _carried(ctx: Context, alert: Alert, tz: str) -> list[str]:
+    """Say how far an alert got on its way to each address."""
+    found: Sequence[Delivery] = ()
+    if alert.session_id is not None and alert.seq is not None:
+        found = deliveries.of_messages(ctx.tx, alert.session_id, [alert.seq]).get(alert.seq, ())
+    told: list[str] = []
+    for one in found:
+        if one.address not in (alert.given_to or ()):
+            continue
+        match one.state:
+            case "sent":
+                told.append(f"An alert about it went to {one.address} on {moment(one.sent_at or ctx.now, tz)}.")
+            case "dead":
+                because = f": {one.error.rstrip('.')}" if one.error else ""
+                told.append(f"An alert about it is in your home conversation; it did not reach {one.address}{because}.")
+            case _:
+                told.append(f"An alert about it is on its way to {one.address}.")
+    return told
 
 
 def _no_run(ctx: Context, job: Job, at: datetime) -> list[str]:
@@ -170,10 +235,10 @@ def _planned(job: Job, at: datetime) -> bool:
     if at < first or due is None or due > at + ON_TIME:
         return False
     # The first of the runs that are left is the next one itself.
-    return timing.max_runs is None or count_between(timing.schedule, first, due) < timing.max_runs - timing.runs_queued
+    return timing.runs_left is None or count_between(timing.schedule, first, due) < timing.runs_left
 
 
-def _sentence(run: Run, row: RunRow, unseen: str | None) -> str:
+def _sentence(run: Run, row: RunRow, kept: Collection[str], unseen: str | None, lacking: str | None) -> str:
     when = moment(run.scheduled_for, run.tz)
     subject = f"The run asked for by hand on {when}" if run.trigger == "manual" else f"The run of {when}"
     if run.trigger == "retry":
@@ -182,10 +247,10 @@ def _sentence(run: Run, row: RunRow, unseen: str | None) -> str:
         subject = f"Each of the {run.missed_count} runs from {when} to {moment(run.missed_until, run.tz)}"
     if unseen is not None and run.state == "ok":
         return f"{subject} was inserted into the conversation and waits {unseen}: no turn has seen it yet."
-    return f"{subject} {_became(run, row)}."
+    return f"{subject} {f'waits for {lacking}' if lacking else _became(run, row, kept)}."
 
 
-def _became(run: Run, row: RunRow) -> str:
+def _became(run: Run, row: RunRow, kept: Collection[str]) -> str:
     words = reason_words(run.reason)
     match run.state:
         case "queued":
@@ -200,13 +265,13 @@ def _became(run: Run, row: RunRow) -> str:
             return f"was cancelled, because {words or reason_words('asked')}"
         case "ok":
             well = f"went well: {words}" if words else "went well"
-            return f"{_late(run)}{_arrived(row.deliveries) or well}"
+            return f"{_late(run)}{_arrived(row.deliveries, kept) or well}"
 
 
-def _arrived(deliveries: Sequence[CarriedShape]) -> str | None:
-    """Say what keeps an answer from its people; None when it reached them all."""
-    dead = [one for one in deliveries if one.state == "dead"]
-    pending = [one for one in deliveries if one.state == "pending"]
+def _arrived(carried: Sequence[CarriedShape], kept: Collection[str]) -> str | None:
+    """Say what keeps an answer from its people; None when it reached them all. `kept` are its addresses of today."""
+    dead = [one for one in carried if one.state == "dead"]
+    pending = [one for one in carried if one.state == "pending"]
     late = dead or pending
     if not late:
         return None
@@ -214,10 +279,11 @@ def _arrived(deliveries: Sequence[CarriedShape]) -> str | None:
     because = f": {late[-1].error.rstrip('.')}" if late[-1].error else ""
     if not dead:
         return f"ended, and its message is still on its way to {where}{because}"
-    again = listed(f"`homing deliveries retry {one.id}`" for one in dead)
-    if any(one.state == "sent" for one in deliveries):
-        return f"ended, but its message did not reach {where}{because}. Send it again with {again}"
-    return f"ended, but its message reached nobody (not {where}){because}. Send it again with {again}"
+    again = [f"`homing deliveries retry {one.id}`" for one in dead if one.address in kept]
+    advice = f"Send it again with {listed(again)}" if again else "The conversation no longer has that address"
+    if any(one.state == "sent" for one in carried):
+        return f"ended, but its message did not reach {where}{because}. {advice}"
+    return f"ended, but its message reached nobody (not {where}){because}. {advice}"
 
 
 def _late(run: Run) -> str:

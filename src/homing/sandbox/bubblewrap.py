@@ -5,13 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from homing.sandbox.errors import NO_BUBBLEWRAP, NO_PYTHON, NO_UTIL_LINUX, OTHER_SYSTEM, WINDOWS, NoSandbox
 
 WORKSPACE = "/workspace"
+FILES = "/files"
+"""Files of the conversation, to read."""
 EMPTY = "/tmp"  # noqa: S108 - inside, where each sandbox has its own
 PROXY = "/run/proxy"
 SEARCHED = "/usr/bin:/bin:/usr/local/bin"
@@ -22,7 +24,7 @@ _ANSWER_SECONDS = 10.0
 # The first version that can forbid further user namespaces and limit a tmpfs.
 _ALL_FLAGS = (0, 8)
 # Seen read-only at their own paths, as far as they exist. /etc is not: it holds secrets and names.
-_SYSTEM = [
+SYSTEM = [
     Path("/usr"),
     Path("/bin"),
     Path("/sbin"),
@@ -38,6 +40,7 @@ _SYSTEM = [
     Path("/etc/ssl/openssl.cnf"),
 ]
 _TEMPORARY = {"/dev/shm": 64 << 20, "/tmp": 256 << 20}  # noqa: S108 - inside
+_SCRATCH = 64 << 20
 # `data` is what a process can write to: reservations, which interpreters make freely, are not counted.
 _LIMITS = ("--nproc=128", f"--data={512 << 20}", f"--fsize={256 << 20}", "--nofile=512", "--core=0")
 # Runs last before the program, when everything is in place that ends it with us. It reports so, which fails if we have
@@ -74,15 +77,18 @@ class Bubblewrap:
         *,
         workspace: Path,
         shows_workspace: bool = True,
+        scratch: bool = False,
         cwd: str = WORKSPACE,
         reads: Sequence[Path] = (),
+        files: Mapping[str, Path] | None = None,
         proxy: Path | None = None,
         filter_fd: int,
         info_fd: int,
     ) -> list[str]:
-        """Give the command that runs a program with `workspace` to write to and `reads` to read.
+        """Give the command that runs a program with `workspace` to write to, and `reads` and `files` to read.
 
-        A workspace that is not shown is only where the uid comes from.
+        A workspace that is not shown is only where the uid comes from. With `scratch` an empty one stands in its place
+        that ends with the program.
         """
         root = os.geteuid() == 0
         uid = str(_uid_of(workspace)) if root else _NOBODY
@@ -94,14 +100,16 @@ class Bubblewrap:
             wrapped += ["--unshare-user", "--uid", uid, "--gid", uid]
             wrapped += ["--disable-userns"] if self.has_all_flags else []
         wrapped += ["--proc", "/proc", "--dev", "/dev"]
-        for place, size in _TEMPORARY.items():
+        for place, size in (_TEMPORARY | ({WORKSPACE: _SCRATCH} if scratch else {})).items():
             wrapped += ["--size", str(size)] if self.has_all_flags else []
             wrapped += ["--perms", "1777", "--tmpfs", place]
-        for path in (*filter(Path.exists, _SYSTEM), *reads):
-            as_link = path in _SYSTEM and path.is_symlink()
+        for path in (*filter(Path.exists, SYSTEM), *reads):
+            as_link = path in SYSTEM and path.is_symlink()
             shown = ["--symlink", str(path.readlink())] if as_link else ["--ro-bind", str(path)]
             wrapped += [*_parents(path), *shown, str(path)]
-        wrapped += ["--bind", str(workspace), WORKSPACE] if shows_workspace else []
+        for name, folder in (files or {}).items():
+            wrapped += ["--dir", FILES, "--ro-bind", str(folder), f"{FILES}/{name}"]
+        wrapped += ["--bind", str(workspace), WORKSPACE] if shows_workspace and not scratch else []
         if proxy is not None:
             wrapped += [*_parents(Path(PROXY)), "--bind", str(proxy), PROXY]
         wrapped += ["--remount-ro", "/dev", "--remount-ro", "/", "--"]

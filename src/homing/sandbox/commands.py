@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from homing.model.errors import Invalid
-from homing.sandbox.bubblewrap import SEARCHED
+from homing.sandbox.bubblewrap import SEARCHED, SYSTEM
+from homing.sandbox.environments import search_path
 
-# Seen in every sandbox (see `bubblewrap.py`).
-_SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"), Path("/nix/store"))
 _LINKS = 8
 
 
@@ -25,15 +24,30 @@ class Command:
 
     path: Path
     reads: tuple[Path, ...]
+    environment: Path | None = None
+    """The agent's packages, which it may be one of."""
+    system_first: bool = False
+    """A program of a package does not stand in for one of the system's."""
 
     @property
     def search_path(self) -> str:
         """The PATH inside: what lies beside the program comes first, as in an activated environment."""
-        return SEARCHED if not self.reads else f"{self.path.parent}:{SEARCHED}"
+        last = SEARCHED
+        if self.environment is not None:
+            last = search_path(self.environment, system_first=self.system_first)
+        return last if not self.reads else f"{self.path.parent}:{last}"
 
 
-def find_command(name: str, *, private: Sequence[Path]) -> Command:
-    """Find a program on this machine, or refuse with the sentence that helps. Nothing around `private` is shown."""
+def find_command(
+    name: str, *, private: Sequence[Path], environment: Path | None = None, system_first: bool = False
+) -> Command:
+    """Find a program, first among the agent's packages and then on this machine (with `system_first` the other way
+    round), or refuse with the sentence that helps. Nothing around `private` is shown but the environment itself.
+    """
+    if environment is not None and "/" not in name:
+        found = shutil.which(name, path=search_path(environment, system_first=system_first))
+        if found is not None and Path(found).is_relative_to(environment):
+            return Command(path=Path(found), reads=(), environment=environment, system_first=system_first)
     found = shutil.which(name, path=SEARCHED)
     if found is None:
         where = f": name it by its whole path, or install it into one of {SEARCHED.replace(':', ', ')}"
@@ -49,7 +63,7 @@ def find_command(name: str, *, private: Sequence[Path]) -> Command:
                 f"{name:.200} is in Homing's or a user's private folder: the sandbox would have to show {shown}."
                 " Install it into a folder of its own."
             )
-    return Command(path=path, reads=reads)
+    return Command(path=path, reads=reads, environment=environment, system_first=system_first)
 
 
 def _reads(path: Path) -> Iterable[Path]:
@@ -87,7 +101,7 @@ def _base_python(environment: Path, prefix: Path) -> Iterable[Path]:
 
 
 def _in_system(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in _SYSTEM)
+    return any(path.is_relative_to(folder) for folder in SYSTEM)
 
 
 def _overlap(shown: Path, kept: Path) -> bool:

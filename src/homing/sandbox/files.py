@@ -70,6 +70,10 @@ class Workspace:
         shown = lines[offset - 1 : offset - 1 + limit]
         return Excerpt(text="".join(shown), first=offset, last=offset - 1 + len(shown), total=len(lines))
 
+    def read_bytes(self, path: str, most: int) -> bytes:
+        """Give a file of any kind as it is at this moment, if it has at most so many bytes."""
+        return self._bytes(path, most)
+
     def write_file(self, path: str, text: str) -> None:
         """Write a text file, with the folders above it."""
         if not _is_text(text):
@@ -143,6 +147,13 @@ class Workspace:
             return 0
 
     def _text(self, path: str) -> str:
+        data = self._bytes(path, MAX_FILE)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise _invalid(f"{path} is not text in UTF-8.") from None
+
+    def _bytes(self, path: str, most: int) -> bytes:
         *folders, name = _parts(path)
         with self._opened(path, folders) as parent, _reported(path):
             fd = os.open(name, _FILE, dir_fd=parent)
@@ -153,15 +164,12 @@ class Workspace:
                 if not stat.S_ISREG(mode):
                     raise _invalid(f"{path} is not a regular file.")
                 with open(fd, "rb", closefd=False) as file:
-                    data = file.read(MAX_FILE + 1)
+                    data = file.read(most + 1)
             finally:
                 os.close(fd)
-        if len(data) > MAX_FILE:
-            raise TooLarge(f"{path} has more than {MAX_FILE >> 20} MB; read parts of it with a program.")
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise _invalid(f"{path} is not text in UTF-8.") from None
+        if len(data) > most:
+            raise TooLarge(f"{path} has more than {most >> 20} MB; use a program to take parts of it.")
+        return data
 
     @contextmanager
     def _opened(self, path: str, folders: list[str], *, make: bool = False) -> Generator[int]:

@@ -8,6 +8,8 @@ from homing.model.addresses import KIND_WORDS, Address, kind_of, read_address
 from homing.model.errors import Forbidden, Invalid
 
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
+# As 127.1 or 0x7f000001: the C library takes it for an address, and no person sees which one.
+_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
 _ENTRY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:\s]+)(:(?P<port>[0-9]{1,5}))?")
 
 
@@ -22,6 +24,11 @@ class Hosts:
     def has_exact(self, host: str, port: int) -> bool:
         """Say whether an entry names this very host and port."""
         return (_plain(host), port) in self.exact
+
+    def covers(self, other: "Hosts") -> bool:
+        """Say whether everything on another list is on this one as well."""
+        named = all(name in self.names or name.endswith(self.endings) for name in other.names)
+        return named and other.exact <= self.exact and set(other.endings) <= set(self.endings)
 
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host that is not on the list, before its name is looked up."""
@@ -66,12 +73,36 @@ def read_hosts(entries: Iterable[str]) -> Hosts:
     return Hosts(names=frozenset(names), endings=tuple(endings), exact=frozenset(exact))
 
 
+def spell_host(entry: str) -> str:
+    """Give an entry in the one way in which it is kept: however it is spelled, it is granted, or denied, once."""
+    hosts = read_hosts([entry])
+    for host, port in hosts.exact:
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return next(iter(hosts.names), None) or f"*{hosts.endings[0]}"
+
+
 def check_hosts(entries: Iterable[str]) -> None:
-    """Refuse a list that somebody writes: one that cannot be read, or that opens a whole top-level domain."""
-    entries = list(entries)
-    for ending in read_hosts(entries).endings:
+    """Refuse a list that somebody writes: what cannot be read, a whole top-level domain, an address in disguise."""
+    hosts = read_hosts(entries)
+    for ending in hosts.endings:
         if "." not in ending[1:]:
             raise _invalid(f"*{ending}", "it would open a whole top-level domain. Name a domain, such as *.example.org")
+    for host in (*hosts.names, *(host for host, _ in hosts.exact if read_address(host) is None)):
+        if _NUMBER.fullmatch(host):
+            raise _invalid(host, "write an address as four numbers with its port, such as 127.0.0.1:8080")
+
+
+def inward(entry: str) -> str | None:
+    """Say into what an entry may lead that is not the public internet; None for one that leads nowhere else."""
+    for host, _ in read_hosts([entry]).exact:
+        address = read_address(host)
+        if address is not None:
+            kind = kind_of(address)
+            return None if kind == "public" else f"{entry} is {KIND_WORDS[kind]}."
+        if is_local(host):
+            return f"{entry} is {KIND_WORDS['loopback']}."
+        return f"{entry} names a port, so it may also lead into a private network."
+    return None
 
 
 def is_local(entry: str) -> bool:

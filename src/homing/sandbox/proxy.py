@@ -8,6 +8,7 @@ import asyncio
 import os
 import socket
 import tempfile
+import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ from homing.sandbox.hosts import Hosts
 
 MAX_CONNECTIONS = 32
 MAX_BYTES = 100 << 20
+"""What a command may move in all; a program that goes on, such as an MCP server, in each stretch of WINDOW_SECONDS."""
+WINDOW_SECONDS = 600.0
 HEAD_SECONDS = 10.0
 CONNECT_SECONDS = 20.0
 _CHUNK = 65536
@@ -42,9 +45,11 @@ LookUp = Callable[..., list[Any]]
 
 
 @asynccontextmanager
-async def open_proxy(hosts: Hosts, *, look_up: LookUp = socket.getaddrinfo) -> AsyncGenerator[Path]:
-    """Serve one run's program; gives the socket's path."""
-    proxy = _Proxy(hosts, look_up)
+async def open_proxy(
+    hosts: Hosts, *, goes_on: bool = False, look_up: LookUp = socket.getaddrinfo
+) -> AsyncGenerator[Path]:
+    """Serve one program, which may go on for as long as somebody uses it; gives the socket's path."""
+    proxy = _Proxy(hosts, goes_on, look_up)
     with tempfile.TemporaryDirectory(prefix="homing-proxy-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "socket"
         server = await asyncio.start_unix_server(proxy.serve, sock=_bind(path))
@@ -68,10 +73,12 @@ def _bind(path: Path) -> socket.socket:
 
 
 class _Proxy:
-    """Counts what one run uses."""
+    """Counts what one program uses."""
 
-    def __init__(self, hosts: Hosts, look_up: LookUp) -> None:
+    def __init__(self, hosts: Hosts, goes_on: bool, look_up: LookUp) -> None:
         self._hosts = hosts
+        self._goes_on = goes_on
+        self._since = time.monotonic()
         self._look_up = look_up
         # Threads of its own: names that nobody answers for would hold up every other lookup of this process.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="proxy")
@@ -115,8 +122,10 @@ class _Proxy:
             return "400 Bad Request", "This proxy reads CONNECT host:port and http:// requests."
         if len(self._open) > MAX_CONNECTIONS:
             return "503 Service Unavailable", f"A program has at most {MAX_CONNECTIONS} connections."
+        self._look_at_time()
         if self._left == 0:
-            return "403 Forbidden", f"A program moves at most {MAX_BYTES >> 20} MB per run."
+            stretch = f"in {WINDOW_SECONDS / 60:g} minutes" if self._goes_on else "per run"
+            return "403 Forbidden", f"A program moves at most {MAX_BYTES >> 20} MB {stretch}."
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 outer = await self._connect(host, port)
@@ -149,7 +158,7 @@ class _Proxy:
     async def _join(
         self, reader: StreamReader, writer: StreamWriter, from_host: StreamReader, to_host: StreamWriter, head: bytes
     ) -> None:
-        """Carry bytes both ways until both ends have ended, or the run's measure is full."""
+        """Carry bytes both ways until both ends have ended, or the program's measure is full."""
         try:
             if head:
                 self._left -= min(len(head), self._left)
@@ -164,8 +173,14 @@ class _Proxy:
         finally:
             to_host.close()
 
+    def _look_at_time(self) -> None:
+        """Begin a new stretch once the old one is over."""
+        if self._goes_on and (now := time.monotonic()) - self._since >= WINDOW_SECONDS:
+            self._since, self._left = now, MAX_BYTES
+
     async def _carry(self, source: StreamReader, sink: StreamWriter) -> None:
         while data := await source.read(_CHUNK):
+            self._look_at_time()
             sink.write(data[: self._left])
             self._left -= min(len(data), self._left)
             await sink.drain()

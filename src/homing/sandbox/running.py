@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from errno import E2BIG
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from homing.model.errors import Invalid
 from homing.sandbox.bubblewrap import SEARCHED, WORKSPACE, Bubblewrap, forwarding
+from homing.sandbox.environments import holding
 from homing.sandbox.errors import NO_BUBBLEWRAP, NoSandbox, explain
 from homing.sandbox.hosts import Hosts
 from homing.sandbox.proxy import open_proxy
@@ -51,26 +52,36 @@ async def run(
     argv: Sequence[str],
     *,
     workspace: Path,
+    scratch: bool = False,
     reads: Sequence[Path] = (),
+    files: Mapping[str, Path] | None = None,
+    environment: Path | None = None,
     hosts: Hosts | None = None,
     env: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     seconds: float = 30.0,
 ) -> Ran:
-    """Run a program in a workspace, with `reads` to read; it reaches the network only where `hosts` allow it."""
+    """Run a program in a workspace, with `reads` to read and the folders of `files` below /files; it reaches the
+    network only where `hosts` allow it.
+
+    With an environment (`sandbox/environments.py`), its programs come first and its packages are found. With
+    `scratch` the program gets an empty workspace that ends with it; the folder only says which uid it has.
+    """
     _check(argv)
-    program = _Program(_start_line(env or {}) + stdin)
-    wrap = partial(bubblewrap.wrap, workspace=workspace, reads=reads)
-    # A task of its own: a cancelled start would leave a process behind that nobody knows.
-    over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
-    timer = asyncio.get_running_loop().call_later(seconds, program.stop, "timeout")
-    try:
-        return await asyncio.shield(over)
-    finally:
-        timer.cancel()
-        if not over.done():
-            program.stop("cancelled")
-            await _outlast(over)
+    with holding(environment) as packages:
+        program = _Program(_start_line(packages | dict(env or {})) + stdin)
+        shown = _with(environment, reads)
+        wrap = partial(bubblewrap.wrap, workspace=workspace, scratch=scratch, reads=shown, files=files)
+        # A task of its own: a cancelled start would leave a process behind that nobody knows.
+        over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
+        timer = asyncio.get_running_loop().call_later(seconds, program.stop, "timeout")
+        try:
+            return await asyncio.shield(over)
+        finally:
+            timer.cancel()
+            if not over.done():
+                program.stop("cancelled")
+                await outlast(over)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,28 +107,37 @@ async def open_program(
     shows_workspace: bool = True,
     cwd: str = WORKSPACE,
     reads: Sequence[Path] = (),
+    environment: Path | None = None,
     hosts: Hosts | None = None,
     env: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Pipes]:
     """Run a program for as long as the block lasts, and talk to it; then it is killed with all its processes."""
     _check(argv)
-    program = _TalkingProgram(_start_line(env or {}))
-    wrap = partial(bubblewrap.wrap, workspace=workspace, shows_workspace=shows_workspace, cwd=cwd, reads=reads)
-    # A task of its own, as in `run`.
-    over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
-    try:
-        await asyncio.wait([over, program.pipes], return_when=asyncio.FIRST_COMPLETED)
-        if over.done():
-            # It never began: this raises the sentence that says why.
-            over.result()
-        yield program.pipes.result()
-    finally:
-        program.stop("cancelled")
-        await _outlast(over)
+    with holding(environment) as packages:
+        program = _TalkingProgram(_start_line(packages | dict(env or {})))
+        shown = _with(environment, reads)
+        wrap = partial(bubblewrap.wrap, workspace=workspace, shows_workspace=shows_workspace, cwd=cwd, reads=shown)
+        # A task of its own, as in `run`.
+        over = asyncio.ensure_future(program.run(wrap, bubblewrap.python, argv, hosts))
+        try:
+            await asyncio.wait([over, program.pipes], return_when=asyncio.FIRST_COMPLETED)
+            if over.done():
+                # It never began: this raises the sentence that says why.
+                over.result()
+            yield program.pipes.result()
+        finally:
+            program.stop("cancelled")
+            await outlast(over)
+
+
+def _with(environment: Path | None, reads: Sequence[Path]) -> Sequence[Path]:
+    return reads if environment is None else (*reads, environment)
 
 
 class _Program:
     """A started sandbox: it waits for our word first, and then becomes the program."""
+
+    _goes_on = False
 
     def __init__(self, given: bytes) -> None:
         self._given = given
@@ -143,7 +163,7 @@ class _Program:
             proxy = None
             if hosts is not None:
                 argv = forwarding(python, argv)
-                proxy = await held.enter_async_context(open_proxy(hosts))
+                proxy = await held.enter_async_context(open_proxy(hosts, goes_on=self._goes_on))
             filter_fd, info_fd = _memory_file(held, make_filter()), _memory_file(held)
             command = wrap(argv, proxy=proxy, filter_fd=filter_fd, info_fd=info_fd)
             self._process = await _start(command, filter_fd, info_fd)
@@ -206,6 +226,8 @@ class _Program:
 class _TalkingProgram(_Program):
     """Lends its pipes to somebody else until it is stopped."""
 
+    _goes_on = True
+
     def __init__(self, given: bytes) -> None:
         super().__init__(given)
         self.pipes: asyncio.Future[Pipes] = asyncio.get_running_loop().create_future()
@@ -244,7 +266,7 @@ class _TalkingProgram(_Program):
         return bytes(self._stderr)
 
 
-async def _outlast(task: "asyncio.Future[Ran]") -> None:
+async def outlast(task: "asyncio.Future[Any]") -> None:
     """Wait for a task that has been stopped, however often we are cancelled meanwhile."""
     while not task.done():
         with suppress(asyncio.CancelledError):

@@ -31,7 +31,7 @@ class Share:
         return Workspace(folder=folder)
 
 
-def make_share_id(folder: Path) -> str:
+def make_share_id(folder: Path, what: str = "Workspaces") -> str:
     """Give the id of a folder; the first use of one writes it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def make_share_id(folder: Path) -> str:
         finally:
             fresh.unlink()
     except OSError as error:
-        raise NoSandbox(f"Workspaces are off here: {folder} cannot be used ({error.strerror}).") from error
+        raise NoSandbox(f"{what} are off here: {folder} cannot be used ({error.strerror}).") from error
     return read_share_id(folder) or ""
 
 
@@ -58,16 +58,16 @@ def read_share_id(folder: Path) -> str | None:
         return None
 
 
-def open_share(folder: Path, known_id: str) -> Share:
+def open_share(folder: Path, known_id: str, what: str = "Workspaces") -> Share:
     """Give the share whose id the database keeps, or refuse where the folder is another one."""
     found = read_share_id(folder)
     if found == known_id:
         return Share(folder=folder)
     state = f"is another one (its {_MARKER} differs)" if found else f"has no {_MARKER} file"
     raise NoSandbox(
-        f"Workspaces are off here: the database knows the shared folder {known_id}, and {folder} {state}. Mount or"
-        f" restore that folder and set HOMING_SHARE to it. To start with empty workspaces instead, write that id into"
-        f" {folder / _MARKER}."
+        f"{what} are off here: the database knows the shared folder {known_id}, and {folder} {state}. Mount or"
+        f" restore that folder and set HOMING_SHARE to it. To start with empty {what.lower()} instead, write that id"
+        f" into {folder / _MARKER}."
     )
 
 

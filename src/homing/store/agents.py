@@ -1,13 +1,17 @@
-"""Agents, and what each was at its revisions. An edit names the revision it changes."""
+"""Agents, what each was at its revisions, and the hosts granted to it. An edit names the revision it changes."""
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from homing.model.agents import DEFINITION, Agent
+from homing.model.people import AGENT_GRANT, HOST_GRANT
 from homing.model.sessions import UNIFIED
+from homing.model.turns import Turn
+from homing.store import people
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx, insert_new
@@ -16,7 +20,7 @@ from homing.store.base import Tx, insert_new
 def get(tx: Tx, agent_id: str) -> Agent | None:
     """Read an agent, also a removed one."""
     rows = tx.rows(sa.select(*r.agent_columns).where(t.agent.c.id == agent_id))
-    return r.agent_of(rows[0]) if rows else None
+    return _with_grants(tx, r.agent_of(rows[0])) if rows else None
 
 
 def get_many(tx: Tx, agent_ids: Collection[str]) -> dict[str, Agent]:
@@ -27,7 +31,7 @@ def get_many(tx: Tx, agent_ids: Collection[str]) -> dict[str, Agent]:
 def listed(tx: Tx) -> list[Agent]:
     """List the agents that were not removed."""
     statement = sa.select(*r.agent_columns).where(t.agent.c.removed_at.is_(None)).order_by(t.agent.c.id)
-    return [r.agent_of(row) for row in tx.rows(statement)]
+    return [_with_grants(tx, r.agent_of(row)) for row in tx.rows(statement)]
 
 
 def lock(tx: Tx, agent_id: str, *, alone: bool = False) -> Agent | None:
@@ -42,7 +46,18 @@ def hold(tx: Tx, agent_id: str) -> Agent | None:
 
 def _locked(tx: Tx, agent_id: str, statement: sa.Select[Any]) -> Agent | None:
     rows = tx.rows(statement.where(t.agent.c.id == agent_id))
-    return r.agent_of(rows[0]) if rows else None
+    return _with_grants(tx, r.agent_of(rows[0])) if rows else None
+
+
+def _with_grants(tx: Tx, agent: Agent, *, until: datetime | None = None) -> Agent:
+    """Add the hosts granted to an agent; with `until`, those that were granted by then."""
+    if not agent.has_host_grants:
+        return agent
+    c = t.grant.c
+    given = [c.agent_id == agent.id, c.address.startswith(HOST_GRANT)]
+    given += [c.created_at <= until] if until is not None else []
+    found = tx.rows(sa.select(c.address).where(*given).order_by(c.n))
+    return replace(agent, granted_hosts=tuple(address.removeprefix(HOST_GRANT) for (address,) in found))
 
 
 def add(tx: Tx, agent: Agent) -> bool:
@@ -69,7 +84,8 @@ def change(tx: Tx, agent: Agent) -> Agent:
 
 def remove(tx: Tx, agent_id: str) -> None:
     """Take an agent away with its grants and servers; its row stays for turns and deleted sessions that name it."""
-    tx.run(sa.update(t.agent).where(t.agent.c.id == agent_id).values(removed_at=tx.now()))
+    tx.run(sa.update(t.agent).where(t.agent.c.id == agent_id).values(removed_at=tx.now(), environment=None))
+    people.remove_grants_to(tx, f"{AGENT_GRANT}{agent_id}")
     for table in (t.grant, t.mcp_server):
         tx.run(sa.delete(table).where(table.c.agent_id == agent_id))
 
@@ -89,8 +105,12 @@ def sessions_with(tx: Tx, agent_id: str, *, limit: int) -> tuple[list[tuple[str,
     return [(key, title, user_id) for key, title, user_id, _ in rows], int(rows[0][3]) if rows else 0
 
 
-def as_opened(tx: Tx, agent: Agent, revision: int | None) -> Agent:
-    """Give an agent as it was at a revision; a turn that 0.1.0 opened knows none and gets today's."""
+def as_opened(tx: Tx, agent: Agent, turn: Turn) -> Agent:
+    """Give an agent as it was when a turn opened, without grants taken back since.
+
+    A turn that 0.1.0 opened knows no revision and gets today's.
+    """
+    agent, revision = _with_grants(tx, agent, until=turn.opened_at), turn.agent_revision
     if revision is None or revision == agent.revision:
         return agent
     c = t.agent_version.c

@@ -215,7 +215,8 @@ class Store:
                 self.check_file()
                 return result, tx.bells
             except LookAgain:
-                continue
+                # More than once: others are at the same rows, and go on while this one waits.
+                threading.Event().wait(0.005 * (attempt - 1))
             except exc.DBAPIError as error:
                 if not _means_look_again(error) or attempt == _TRIES:
                     raise _named(error) from error
@@ -336,6 +337,8 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
             # A transaction pooler gives each transaction another server connection: prepared statements would dangle.
             connect_args={"prepare_threshold": None, "connect_timeout": 5},
             isolation_level="READ COMMITTED",
+            # What people wrote is in the parameters; an error with them would reach the log.
+            hide_parameters=True,
         )
         event.listen(engine, "connect", _bound_idle_transactions)
         return engine
@@ -347,6 +350,7 @@ def _engine(url: URL, *, fsync: bool) -> sa.Engine:
         pool_size=_READERS + _RECOGNISERS + 2,
         max_overflow=4,
         poolclass=sa.QueuePool,
+        hide_parameters=True,
     )
 
     def on_connect(connection: object, _record: object) -> None:

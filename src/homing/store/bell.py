@@ -1,8 +1,8 @@
 """The bell says "look now". A lost ring costs time, never work: listeners also look without it now and then.
 
-Topics: `jobs`, `lanes`, `cancels`, `deliveries`, `session:<id>`, `user:<id>`, and `user:<id>/<session id>` for a change
-in a session. A listener to a topic that ends in `:` or `/` hears all that begin with it. Live words (an
-answer being written) go the same way with a payload; nothing of them is kept.
+Topics: `jobs`, `gates`, `lanes`, `cancels`, `deliveries`, `cards`, `session:<id>`, `user:<id>`, and `user:<id>/<session
+id>` for a change in a session. A listener to a topic that ends in `:` or `/` hears all that begin with it. Live words
+(an answer being written) go the same way with a payload; nothing of them is kept.
 """
 
 import asyncio

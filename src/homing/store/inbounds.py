@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from homing.model.ids import new_id
 from homing.model.people import Source
+from homing.model.trials import TRIAL_KEY
 from homing.model.turns import Inbound, Turn
 from homing.store import tables as t
 from homing.store.base import Tx
@@ -37,8 +38,10 @@ class NewInbound:
     address: str | None = None
     external_id: str | None = None
     hook_id: str | None = None
+    grant_id: str | None = None
     depth: int = 0
     meta: Mapping[str, object] | None = None
+    files: Sequence[Mapping[str, object]] = ()
 
 
 _TAKE_IN = insert_rows(t.inbound, *names_of(NewInbound, "id", "queued_at"), state="waiting")
@@ -67,9 +70,49 @@ def find_external(tx: Tx, session_id: int, external_id: str) -> Inbound | None:
     return inbound_of(rows[0]) if rows else None
 
 
+def known_external(tx: Tx, external_ids: Collection[str]) -> set[str]:
+    """Name those of some messages' ids under which something was taken before, in any session."""
+    c = t.inbound.c
+    rows = tx.rows(sa.select(c.external_id).where(c.external_id.in_(list(external_ids)))) if external_ids else []
+    return {external_id for (external_id,) in rows}
+
+
+def session_of_external(tx: Tx, external_id: str) -> tuple[int, str | None] | None:
+    """Name the session that took a message, and its sender there."""
+    c = t.inbound.c
+    rows = tx.rows(sa.select(c.session_id, c.sender_id).where(c.external_id == external_id))
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def latest_text(tx: Tx, session_id: int, external_id: str) -> str | None:
+    """Read what a message said last: as it was taken, or as its newest edit has it."""
+    c = t.inbound.c
+    said = sa.or_(c.external_id == external_id, _edits(external_id))
+    rows = tx.rows(sa.select(c.text).where(c.session_id == session_id, said).order_by(c.n.desc()).limit(1))
+    return rows[0][0] if rows else None
+
+
+def withdraw_edits(tx: Tx, session_id: int, external_id: str) -> list[Inbound]:
+    """Take out a waiting note that a message was edited, which a newer one replaces."""
+    return withdraw(tx, t.inbound.c.session_id == session_id, _edits(external_id))
+
+
+def _edits(external_id: str) -> sa.ColumnElement[bool]:
+    c = t.inbound.c
+    return sa.and_(c.line == "note", c.external_id.startswith(f"{external_id}:edit:", autoescape=True))
+
+
 def inbound_by_id(tx: Tx, inbound_id: str) -> Inbound | None:
     rows = tx.rows(sa.select(*inbound_columns).where(t.inbound.c.id == inbound_id))
     return inbound_of(rows[0]) if rows else None
+
+
+def heard_by_turn(tx: Tx, turn_id: str, address: str) -> str | None:
+    """Give the id of the last message from an address that a turn has taken."""
+    c = t.inbound.c
+    mine = (c.turn_id == turn_id, c.address == address, c.external_id.is_not(None), c.line == "people")
+    rows = tx.rows(sa.select(c.external_id).where(*mine).order_by(c.n.desc()).limit(1))
+    return rows[0][0] if rows else None
 
 
 def inbound_of_turn(tx: Tx, turn_id: str) -> list[Inbound]:
@@ -127,12 +170,11 @@ def with_notes(tx: Tx, session_ids: Collection[int]) -> set[int]:
     return {session_id for (session_id,) in rows}
 
 
-def waiting_events(tx: Tx, job_id: str) -> list[Inbound]:
-    """List the events of a job that no turn has seen yet."""
+def waiting_events(tx: Tx, session_id: int, job_id: str) -> list[Inbound]:
+    """List the events of a job that no turn of its session has seen yet."""
     c = t.inbound.c
-    rows = tx.rows(
-        sa.select(*inbound_columns).where(c.job_id == job_id, c.source == "system", c.state == "waiting").order_by(c.n)
-    )
+    mine = (c.session_id == session_id, c.job_id == job_id, c.source == "system", c.state == "waiting")
+    rows = tx.rows(sa.select(*inbound_columns).where(*mine).order_by(c.n))
     return [inbound_of(row) for row in rows]
 
 
@@ -141,6 +183,34 @@ def from_hook(tx: Tx, hook_id: str, since: datetime) -> int:
     c = t.inbound.c
     woke = sa.select(sa.func.count()).where(c.hook_id == hook_id, c.queued_at > since, c.line == "machines")
     return int(tx.rows(woke)[0][0])
+
+
+def by_grants(tx: Tx, grant_ids: Collection[str], since: datetime) -> int:
+    """Count what an agent wrote into other conversations of late, by its locked grants."""
+    c = t.inbound.c
+    wrote = sa.select(sa.func.count()).where(c.grant_id.in_(list(grant_ids)), c.queued_at > since)
+    return int(tx.rows(wrote)[0][0])
+
+
+def waiting_from_agents(tx: Tx, *, session_id: int | None = None, grant_id: str | None = None) -> list[Inbound]:
+    """List what agents wrote that no turn has seen yet: into a session, or by a grant."""
+    c = t.inbound.c
+    where = c.grant_id == grant_id if session_id is None else c.session_id == session_id
+    asked = (c.state == "waiting", c.grant_id.is_not(None), where)
+    return [inbound_of(row) for row in tx.rows(sa.select(*inbound_columns).where(*asked).order_by(c.n))]
+
+
+def withdraw_of_grant(tx: Tx, grant_id: str) -> list[Inbound]:
+    return withdraw(tx, t.inbound.c.grant_id == grant_id)
+
+
+def of_sender(tx: Tx, session_id: int, sender_id: str, since: datetime) -> tuple[int, int]:
+    """Count what a sender said in a session: what still waits, and what came of late."""
+    c = t.inbound.c
+    waiting, late = sa.case((c.state == "waiting", 1), else_=0), sa.case((c.queued_at > since, 1), else_=0)
+    found = sa.select(sa.func.coalesce(sa.func.sum(waiting), 0), sa.func.coalesce(sa.func.sum(late), 0))
+    [(waits, came)] = tx.rows(found.where(c.session_id == session_id, c.sender_id == sender_id))
+    return int(waits), int(came)
 
 
 def hook_notes(tx: Tx, lane_id: int, hook_id: str) -> int:
@@ -203,6 +273,28 @@ def withdraw_runs(tx: Tx, run_ids: Iterable[str]) -> list[Inbound]:
 
 def withdraw_all(tx: Tx, session_id: int) -> list[Inbound]:
     return withdraw(tx, t.inbound.c.session_id == session_id)
+
+
+def withdraw_trial(tx: Tx, session_id: int, inbound_id: str) -> bool:
+    """Take out a trial that no worker has begun; say whether it still waited."""
+    c = t.inbound.c
+    return bool(withdraw(tx, c.session_id == session_id, c.id == inbound_id, c.source == "system"))
+
+
+def trials_of(tx: Tx, job_id: str, user_id: str) -> int:
+    """Count the trials of a job that wait or are at work."""
+    c, turn = t.inbound.c, t.turn.c
+    waiting = (c.user_id == user_id, c.line == "machines", c.state == "waiting", c.job_id == job_id)
+    at_work = (turn.state != "closed", turn.job_id == job_id)
+    apart = t.session.c.key.startswith(TRIAL_KEY, autoescape=True)
+    count = sa.func.count()
+    [(queued,)] = tx.rows(
+        sa.select(count).join_from(t.inbound, t.session, t.session.c.id == c.session_id).where(apart, *waiting)
+    )
+    [(begun,)] = tx.rows(
+        sa.select(count).join_from(t.turn, t.session, t.session.c.id == turn.session_id).where(apart, *at_work)
+    )
+    return queued + begun
 
 
 def withdraw_reports(tx: Tx, session_id: int, job_id: str) -> list[Inbound]:

@@ -97,13 +97,18 @@ class JobFilter:
     enabled: bool | None = None
     status: str | None = None
     q: str | None = None
-    system: bool = False
+    """Finds also what left the lists."""
+    listed_since: datetime | None = None
+    """One-shots that were done before this left the lists."""
+    system: bool | None = False
+    """Homing's own jobs: none of them, only them, or with None all jobs alike."""
+    removed: bool = False
 
 
 def listed(
     tx: Tx, wanted: JobFilter, *, sort: str, after: tuple[int | str | None, int] | None, limit: int
 ) -> list[tuple[Job, int | str | None]]:
-    """List living jobs in an order, each with its key for paging; those without the key come last."""
+    """List living or removed jobs in an order, each with its key for paging; those without the key come last."""
     c = t.job.c
     key, descending = {
         "next": (c.next_run_at, False),
@@ -133,9 +138,16 @@ def _beyond(
     return sa.or_(key.is_(None), further, sa.and_(key == value, later))
 
 
+def _left_the_lists(before: datetime) -> sa.ColumnElement[bool]:
+    """A one-shot that is done, and was not planned, run or changed since."""
+    c = t.job.c
+    quiet = sa.and_(c.at < before, c.updated_at < before, sa.or_(c.last_run_at.is_(None), c.last_run_at < before))
+    return sa.and_(c.schedule_kind == "at", sa.func.coalesce(c.disabled_by, "") == "done", quiet)
+
+
 def _filtered(wanted: JobFilter) -> list[sa.ColumnElement[bool]]:
     c = t.job.c
-    where: list[sa.ColumnElement[bool]] = [c.removed_at.is_(None)]
+    where: list[sa.ColumnElement[bool]] = [c.removed_at.is_not(None) if wanted.removed else c.removed_at.is_(None)]
     if wanted.user_id is not None:
         where.append(c.user_id == wanted.user_id)
     if wanted.agent_id is not None:
@@ -148,8 +160,10 @@ def _filtered(wanted: JobFilter) -> list[sa.ColumnElement[bool]]:
         where.append(c.enabled == wanted.enabled)
     if wanted.status is not None:
         where.append(status_condition(wanted.status))
-    if not wanted.system:
-        where.append(c.kind != "system")
+    if wanted.system is not None:
+        where.append(c.kind == "system" if wanted.system else c.kind != "system")
+    if wanted.listed_since is not None and not wanted.q and not wanted.removed:
+        where.append(~_left_the_lists(wanted.listed_since))
     if wanted.q:
         where.append(
             sa.or_(
@@ -185,11 +199,11 @@ def count_bound(tx: Tx, session_ids: Collection[int]) -> dict[int, tuple[int, in
     return {session_id: (int(enabled), int(total)) for session_id, enabled, total in rows}
 
 
-def count_by_status(tx: Tx, user_id: str | None) -> dict[str, int]:
-    """Count living jobs by status, in one look."""
+def count_by_status(tx: Tx, user_id: str | None, *, listed_since: datetime) -> dict[str, int]:
+    """Count the living jobs that lists show by status, in one look."""
     names = ("paused", "done", "attention")
     status = sa.case(*((status_condition(name), name) for name in names), else_="active").label("status")
-    where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system"]
+    where = [t.job.c.removed_at.is_(None), t.job.c.kind != "system", ~_left_the_lists(listed_since)]
     if user_id is not None:
         where.append(t.job.c.user_id == user_id)
     found = sa.select(status).where(*where).subquery()

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from homing.model.heartbeats import CHECKLIST, EVENTS
 from homing.model.jobs import DueJob, Job, Verdict
 from homing.store import rows as r
 from homing.store import tables as t
@@ -142,10 +143,14 @@ def revive_or_insert(tx: Tx, values: Mapping[str, Any]) -> None:
         )
     )
     if not revived:
-        # Another scheduler may just be giving the same session its own: then that one is it.
-        now = tx.now()
-        tx.run(insert_new(tx, t.job).values({**values, "created_at": now, "updated_at": now}))
-        tx.ring("jobs")
+        insert_system(tx, values)
+
+
+def insert_system(tx: Tx, values: Mapping[str, Any]) -> None:
+    """Write a system job. Another worker may just be giving the same session its own: then that one is it."""
+    now = tx.now()
+    tx.run(insert_new(tx, t.job).values({**values, "created_at": now, "updated_at": now}))
+    tx.ring("jobs")
 
 
 def change(tx: Tx, job: Job, values: Mapping[str, Any]) -> Job | None:
@@ -213,6 +218,25 @@ def note_schedule_error(
 def keep_note(tx: Tx, job_id: str, note: str) -> None:
     """Keep what a quiet job found, for its next run."""
     _write(tx, job_id, last_note=note, last_note_at=tx.now())
+
+
+def note_no(tx: Tx, job_id: str, *, revision: int, rev: int) -> None:
+    """Note that a job's script found nothing to do: it works. How the last turn ended still counts."""
+    same = t.job.c.revision == revision
+    failed = sa.and_(same, t.job.c.last_status == "error")
+    _write(
+        tx,
+        job_id,
+        consecutive_failures=sa.case((same, 0), else_=t.job.c.consecutive_failures),
+        last_status=sa.case((failed, "skipped"), else_=t.job.c.last_status),
+        last_error=sa.case((failed, sa.null()), else_=t.job.c.last_error),
+        rev=rev,
+    )
+
+
+def keep_script_state(tx: Tx, job_id: str, state: Any, *, revision: int) -> None:
+    """Keep what a script asked to remember, unless the job was edited since its run was queued."""
+    tx.run(sa.update(t.job).where(t.job.c.id == job_id, t.job.c.revision == revision).values(script_state=state))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +307,8 @@ def remove_after_run(tx: Tx, job_ids: Collection[str]) -> list[str]:
     rows = tx.rows(
         sa.update(t.job)
         .where(t.job.c.id.in_(list(job_ids)), t.job.c.delete_after_run, t.job.c.removed_at.is_(None))
-        .values(removed_at=now, updated_at=now, next_run_at=None, disabled_until=None)
+        # Behind for search, as a deleted session is.
+        .values(removed_at=now, updated_at=now, next_run_at=None, disabled_until=None, searched_revision=-1)
         .returning(t.job.c.id)
     )
     return [job_id for (job_id,) in rows]
@@ -295,7 +320,7 @@ def with_heartbeat(tx: Tx, session_ids: Collection[int]) -> set[int]:
         sa.select(t.job.c.session_id).where(
             t.job.c.session_id.in_(list(session_ids)),
             t.job.c.kind == "system",
-            t.job.c.dedupe_key == "heartbeat",
+            t.job.c.dedupe_key == EVENTS,
             t.job.c.enabled,
             t.job.c.removed_at.is_(None),
         )
@@ -338,6 +363,17 @@ def by_dedupe_key(tx: Tx, session_id: int, dedupe_key: str) -> Job | None:
     return r.job_of(rows[0]) if rows else None
 
 
+def with_dedupe_keys(tx: Tx, session_id: int, keys: Collection[str]) -> dict[str, str]:
+    """Name the living jobs of a session that have one of these keys."""
+    c = t.job.c
+    rows = tx.rows(
+        sa.select(c.dedupe_key, c.id).where(
+            c.session_id == session_id, c.dedupe_key.in_(list(keys)), c.removed_at.is_(None)
+        )
+    )
+    return {str(key): str(job_id) for key, job_id in rows}
+
+
 def bound_to(tx: Tx, session_id: int) -> list[Job]:
     """List the living jobs bound to a session."""
     rows = tx.rows(r.jobs.where(t.job.c.session_id == session_id, t.job.c.removed_at.is_(None)).order_by(t.job.c.n))
@@ -350,8 +386,12 @@ def ids_of_session(tx: Tx, session_id: int) -> list[str]:
 
 
 def give_agent(tx: Tx, session_id: int, agent_id: str, *, rev: int) -> None:
-    """Give the locked jobs of a session its new agent; people's revisions are not touched by it."""
-    tx.run(sa.update(t.job).where(t.job.c.session_id == session_id).values(agent_id=agent_id, rev=rev))
+    """Give the locked jobs of a session its new agent; people's revisions are not touched by it.
+
+    What an agent does for itself stays its own (its checklist's job).
+    """
+    follows = sa.or_(t.job.c.kind != "system", ~t.job.c.dedupe_key.startswith(CHECKLIST, autoescape=True))
+    tx.run(sa.update(t.job).where(t.job.c.session_id == session_id, follows).values(agent_id=agent_id, rev=rev))
     tx.ring("jobs")
 
 

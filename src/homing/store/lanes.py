@@ -28,19 +28,24 @@ class Head:
     notes: Sequence[Inbound]
 
 
-def enter(tx: Tx, session: Session, *, unified: bool) -> int:
-    """Lock a session and its lane before something goes in; return the lane. Read the session again afterwards."""
+def enter(tx: Tx, session: Session, *, unified: bool, also: Collection[int] = ()) -> int:
+    """Lock a session and its lane before something goes in, with `also` other sessions that change at the same time;
+    return the lane. Read the session again afterwards.
+    """
     lane_id = lane_of(tx, session, unified=unified)
-    sessions.lock(tx, {session.id, lane_id})
-    if lane_id != session.id and sessions.get(tx, session.id).agent_id != session.agent_id:
-        # It got another agent, and with it another lane, between our look and our lock.
+    sessions.lock(tx, {session.id, lane_id, *also})
+    now = sessions.get(tx, session.id) if lane_id != session.id else session
+    if (now.agent_id, now.several) != (session.agent_id, session.several):
+        # It got another agent or became a shared place, and with it another lane, between our look and our lock.
         raise LookAgain
     return lane_id
 
 
 def lane_of(tx: Tx, session: Session, *, unified: bool) -> int:
-    """Rule 29: a session is its own lane; with a unified session, all chats of a user with one agent share one."""
-    if not unified or session.parent_id is not None:
+    """Rule 29: a session is its own lane; with a unified session, all chats of a user with one agent share one, except
+    those in which several people write (rule 60).
+    """
+    if not unified or session.parent_id is not None or session.several:
         return session.id
     return unified_lanes(tx, [(session.user_id, session.agent_id)])[session.user_id, session.agent_id]
 
@@ -84,8 +89,8 @@ def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
     """Find who goes next in each free lane of those locked; `open_turns` takes them in the same transaction."""
     taken = busy(tx, lane_ids)
     free = [lane_id for lane_id in lane_ids if lane_id not in taken]
-    firsts = _FIRSTS.rows(tx, free)
-    numbers: list[int] = [n for _, person, machine in firsts for n in (person, machine) if n is not None]
+    firsts = {lane_id: (person, machine) for lane_id, person, machine in _FIRSTS.rows(tx, free)}
+    numbers: list[int] = [n for pair in firsts.values() for n in pair if n is not None]
     by_n = {inbound.n: inbound for inbound in map(inbound_of, _WAITING_BY_N.rows(tx, numbers))}
     if not by_n:
         return []
@@ -94,7 +99,7 @@ def take_heads(tx: Tx, lane_ids: Collection[int]) -> list[Head]:
         notes.setdefault(note.lane_id, []).append(note)
     now = tx.now()
     heads: list[Head] = []
-    for lane_id, person, machine in firsts:
+    for lane_id, (person, machine) in sorted(firsts.items()):
         inbound = choose_head(by_n.get(person), by_n.get(machine), now)
         if inbound is not None:
             heads.append(Head(inbound=inbound, notes=notes.get(lane_id, ())))
@@ -113,20 +118,28 @@ def busy(tx: Tx, lane_ids: Collection[int]) -> set[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """What keeps causing turns in a session: one of its jobs or hooks."""
+    """What keeps causing turns in a session: one of its jobs or hooks, a grant by which an agent writes there, or the
+    answers of other agents, all together and without an id.
+    """
 
-    kind: Literal["job", "hook"]
-    id: str
+    kind: Literal["job", "hook", "grant", "answers"]
+    id: str = ""
 
 
 def caused_since(tx: Tx, session_id: int, lane_id: int, cause: Cause, since: datetime) -> int:
-    """Count a session's turns of depth 1 or more that a job or hook caused: opened since then, or waiting to be."""
+    """Count a session's turns of depth 1 or more that one cause had: opened since then, or waiting to be."""
     turn, inbound = t.turn.c, t.inbound.c
+    by = {
+        "job": inbound.job_id == cause.id,
+        "hook": inbound.hook_id == cause.id,
+        "grant": inbound.grant_id == cause.id,
+        "answers": sa.and_(inbound.source == "agent", inbound.grant_id.is_(None)),
+    }
     caused = (
         inbound.session_id == session_id,
         inbound.line == "machines",
         inbound.depth > 0,
-        (inbound.job_id if cause.kind == "job" else inbound.hook_id) == cause.id,
+        by[cause.kind],
     )
     opened = (
         sa.select(sa.func.count())
@@ -140,20 +153,51 @@ def caused_since(tx: Tx, session_id: int, lane_id: int, cause: Cause, since: dat
 
 _STALE = Fetch(
     lambda spelling: (
-        sa.select(t.turn.c.lane_id)
+        sa.select(t.turn.c.lane_id, t.turn.c.claimed_until.is_(None))
         .where(
             spelling.among(t.turn.c.lane_id),
             t.turn.c.state != "closed",
-            t.turn.c.claimed_until <= sa.bindparam("b_now", type_=t.Instant),
+            sa.or_(t.turn.c.claimed_until <= sa.bindparam("b_now", type_=t.Instant), t.turn.c.claimed_until.is_(None)),
         )
         .order_by(t.turn.c.id)
     )
 )
 
 
-def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[int]:
-    """Name those of some lanes whose open turn has nobody at work any more, in the order in which turns are locked."""
-    return [lane_id for (lane_id,) in _STALE.rows(tx, lane_ids, b_now=tx.now())]
+def stale_among(tx: Tx, lane_ids: Collection[int]) -> list[tuple[int, bool]]:
+    """Name those of some lanes whose open turn may have nobody at work any more, in the order in which turns are
+    locked: its claim ran out, or (True) it has no expiry, and an outside engine vouches for it.
+    """
+    return [(lane_id, bool(vouched)) for lane_id, vouched in _STALE.rows(tx, lane_ids, b_now=tx.now())]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextTurn:
+    """What the next turn of a lane needs."""
+
+    line: Literal["people", "machines"]
+    taken_up: bool
+    """A turn is open already."""
+    agents: frozenset[str]
+
+
+def next_of(tx: Tx, lane_id: int) -> NextTurn:
+    """Look at what is next in a lane: a hint, since nothing is locked."""
+    open_turns = tx.rows(
+        sa.select(t.turn.c.source, t.turn.c.agent_id).where(t.turn.c.lane_id == lane_id, t.turn.c.state != "closed")
+    )
+    if open_turns:
+        [(source, agent_id)] = open_turns
+        line = "people" if source == "person" else "machines"
+        return NextTurn(line=line, taken_up=True, agents=frozenset({agent_id}))
+    waiting = tx.rows(
+        sa.select(t.inbound.c.line, t.session.c.agent_id)
+        .join(t.session, t.session.c.id == t.inbound.c.session_id)
+        .where(t.inbound.c.lane_id == lane_id, t.inbound.c.state == "waiting", t.inbound.c.line != "note")
+        .distinct()
+    )
+    line = "people" if any(found == "people" for found, _ in waiting) else "machines"
+    return NextTurn(line=line, taken_up=False, agents=frozenset(agent_id for _, agent_id in waiting))
 
 
 _PARENTS = Fetch(

@@ -25,6 +25,12 @@ def in_state(tx: Tx, *states: str) -> list[McpServer]:
     return [_server_of(row) for row in tx.rows(statement.order_by(t.mcp_server.c.agent_id, t.mcp_server.c.name))]
 
 
+def agents_with_programs(tx: Tx) -> set[str]:
+    """Name the agents with a server that runs as a program, unless it is off."""
+    c = t.mcp_server.c
+    return {id_ for (id_,) in tx.rows(sa.select(c.agent_id).distinct().where(c.transport == "stdio", c.state != "off"))}
+
+
 def get(tx: Tx, agent_id: str, name: str) -> McpServer | None:
     return _one(tx, sa.select(*_columns).where(*_is(agent_id, name)))
 
@@ -43,14 +49,14 @@ def add(tx: Tx, server: McpServer) -> McpServer | None:
 
 def change(tx: Tx, server: McpServer) -> McpServer:
     """Write what people changed over the row that was locked, as the next revision."""
-    changed = replace(server, revision=server.revision + 1, updated_at=tx.now())
-    note(tx, changed)
-    return changed
+    return note(tx, replace(server, revision=server.revision + 1))
 
 
-def note(tx: Tx, server: McpServer) -> None:
+def note(tx: Tx, server: McpServer) -> McpServer:
     """Write what was found out about a locked server: its tools, its state, its error."""
-    tx.run(sa.update(t.mcp_server).where(*_is(server.agent_id, server.name)).values(_values(server)))
+    noted = replace(server, updated_at=tx.now())
+    tx.run(sa.update(t.mcp_server).where(*_is(server.agent_id, server.name)).values(_values(noted)))
+    return noted
 
 
 def remove(tx: Tx, agent_id: str, name: str) -> bool:

@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from homing.model.ids import new_id
 from homing.model.memories import Memory
 from homing.model.search_terms import index_terms, query_terms
+from homing.model.sessions import Session
+from homing.store import search as index
 from homing.store import tables as t
 from homing.store.base import Row, Tx, columns
 
@@ -29,9 +31,7 @@ def add(
 
     With a source it is not confirmed, until a person adds it themselves or confirms it.
     """
-    if tx.postgres:
-        # One at a time for each user: a look and a write must not have another's write between them.
-        tx.rows(sa.select(t.user.c.id).where(t.user.c.id == user_id).with_for_update(key_share=True))
+    lock(tx, user_id)
     known = tx.rows(_memories.where(t.memory.c.user_id == user_id, t.memory.c.text == text))
     if known:
         memory = _memory_of(known[0])
@@ -53,18 +53,47 @@ def add(
     return _memory_of(tx.rows(_memories.where(t.memory.c.id == memory_id))[0])
 
 
+def lock(tx: Tx, user_id: str) -> None:
+    """Let one at a time write memories of a user: a look and a write must not have another's write between them."""
+    if tx.postgres:
+        tx.rows(sa.select(t.user.c.id).where(t.user.c.id == user_id).with_for_update(key_share=True))
+
+
+def add_known(tx: Tx, *, user_id: str, session_id: int | None, text: str, source: str) -> str | None:
+    """Keep a confirmed fact drawn from what a user wrote, with its source; the user's memories are locked."""
+    if tx.rows(sa.select(t.memory.c.id).where(t.memory.c.user_id == user_id, t.memory.c.text == text)):
+        return None
+    memory_id = new_id("mem")
+    values = {"id": memory_id, "user_id": user_id, "session_id": session_id, "text": text, "source": source}
+    more = {"grams": index_terms(text), "confirmed": True, "created_at": tx.now()}
+    tx.run(sa.insert(t.memory).values(values | more))
+    return memory_id
+
+
+def confirmed_of(tx: Tx, user_id: str, *, limit: int) -> list[Memory]:
+    """List the newest memories of a user that are confirmed, oldest first; what a shared place told stays there."""
+    mine = (t.memory.c.user_id == user_id, t.memory.c.confirmed, _elsewhere())
+    rows = tx.rows(_memories.where(*mine).order_by(t.memory.c.n.desc()).limit(limit))
+    return [_memory_of(row) for row in reversed(rows)]
+
+
 def confirm(tx: Tx, memory: Memory) -> Memory:
     """Keep a fact as if the person had said it themselves."""
     tx.run(sa.update(t.memory).where(t.memory.c.id == memory.id).values(confirmed=True, source=None))
     return replace(memory, confirmed=True, source=None)
 
 
-def search(tx: Tx, *, user_id: str, query: str, limit: int, confirmed: bool = False) -> list[Memory]:
-    """Find the memories of a user that fit a text best, all or only the confirmed ones."""
+def search(
+    tx: Tx, *, user_id: str, query: str, limit: int, confirmed: bool = False, within: Session | None = None
+) -> list[Memory]:
+    """Find the memories of a user that fit a text best, all or only the confirmed ones.
+
+    `within` a conversation in which several people write they are its own; elsewhere those are left out (rule 60).
+    """
     terms = query_terms(query)
     if not terms:
         return []
-    mine = [t.memory.c.user_id == user_id, *([t.memory.c.confirmed] if confirmed else [])]
+    mine = [t.memory.c.user_id == user_id, *([t.memory.c.confirmed] if confirmed else []), *_seen_in(within)]
     if tx.postgres:
         # PostgreSQL: lexemes joined by "or", ranked by how many there are.
         wanted = sa.func.to_tsquery("simple", " | ".join(f"'{term}'" for term in terms))
@@ -89,6 +118,23 @@ def search(tx: Tx, *, user_id: str, query: str, limit: int, confirmed: bool = Fa
     return [_memory_of(row) for row in tx.rows(statement.limit(limit))]
 
 
+def _seen_in(within: Session | None) -> list[sa.ColumnElement[bool]]:
+    if within is None:
+        return []
+    elsewhere = _elsewhere()
+    if within.parent_id is None:
+        return [t.memory.c.session_id == within.id if within.several else elsewhere]
+    # A run that works apart has the memories of its conversation.
+    parent = t.session.alias("parent")
+    several = sa.exists().where(parent.c.id == within.parent_id, parent.c.several)
+    own = sa.and_(several, t.memory.c.session_id == within.parent_id)
+    return [sa.or_(own, sa.and_(~several, elsewhere))]
+
+
+def _elsewhere() -> sa.ColumnElement[bool]:
+    return sa.func.coalesce(t.session.c.several, sa.false()).is_(sa.false())
+
+
 def listed(tx: Tx, *, user_id: str, before_n: int | None, limit: int) -> list[tuple[int, Memory]]:
     """List a user's memories, newest first, each with its number for paging."""
     where = [t.memory.c.user_id == user_id]
@@ -98,9 +144,15 @@ def listed(tx: Tx, *, user_id: str, before_n: int | None, limit: int) -> list[tu
     return [(row.n, _memory_of(row)) for row in rows]
 
 
-def remove(tx: Tx, *, user_id: str, memory_id: str) -> bool:
-    """Forget a fact of this user."""
-    return tx.run(sa.delete(t.memory).where(t.memory.c.user_id == user_id, t.memory.c.id == memory_id)) == 1
+def remove(tx: Tx, *, user_id: str, memory_id: str, within: Session | None = None) -> bool:
+    """Forget a fact of this user; `within` a conversation of several people only one of its own."""
+    mine = [t.memory.c.user_id == user_id, t.memory.c.id == memory_id]
+    if within is not None and within.several:
+        mine.append(t.memory.c.session_id == within.id)
+    if tx.run(sa.delete(t.memory).where(*mine)) != 1:
+        return False
+    index.forget(tx, "memory", [memory_id])
+    return True
 
 
 def get(tx: Tx, *, user_id: str, memory_id: str) -> Memory | None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from homing.model.messages import Message
+from homing.model.messages import SENDING_TURN, Message
 from homing.store import rows as r
 from homing.store import tables as t
-from homing.store.base import Tx
+from homing.store.base import Row, Tx
 
 
 def page(tx: Tx, session_id: int, *, after: int | None, before: int | None, limit: int) -> list[Message]:
@@ -22,6 +22,16 @@ def page(tx: Tx, session_id: int, *, after: int | None, before: int | None, limi
         rows = tx.rows(r.messages.where(*where).order_by(t.message.c.seq.desc()).limit(limit))
         rows.reverse()
     return [r.message_of(row) for row in rows]
+
+
+def first_words(tx: Tx, which: Collection[tuple[int, int]], longest: int) -> dict[tuple[int, int], str]:
+    """Read how some messages begin, each named by session and seq."""
+    c = t.message.c
+    if not which:
+        return {}
+    among = sa.tuple_(c.session_id, c.seq).in_(list(which))
+    rows = tx.rows(sa.select(c.session_id, c.seq, sa.func.substr(c.text, 1, longest)).where(among))
+    return {(session_id, seq): text for session_id, seq, text in rows}
 
 
 def get(tx: Tx, session_id: int, seq: int) -> Message | None:
@@ -44,19 +54,51 @@ def last_of(tx: Tx, session_ids: Collection[int]) -> dict[int, Message]:
     return {message.session_id: message for message in map(r.message_of, rows)}
 
 
+def unread(tx: Tx, session_ids: Collection[int]) -> dict[int, int]:
+    """Count what arrived unasked in each session behind what its user has read; sessions without any are left out."""
+    found = (
+        sa.select(t.message.c.session_id, sa.func.count())
+        .join(t.session, t.session.c.id == t.message.c.session_id)
+        .where(t.message.c.session_id.in_(list(session_ids)), *UNREAD)
+        .group_by(t.message.c.session_id)
+    )
+    return {int(session_id): int(count) for session_id, count in tx.rows(found)}
+
+
+UNREAD = (t.message.c.unasked, ~t.message.c.folded, t.message.c.seq > t.session.c.read_seq)
+"""Of messages joined with their sessions: what counts as unread."""
+
+
+def last_own_turn(tx: Tx, session_id: int) -> str | None:
+    """Name the turn of the newest message that a conversation's user wrote themselves."""
+    c = t.message.c
+    rows = tx.rows(sa.select(c.turn_id).where(c.session_id == session_id, c.own).order_by(c.n.desc()).limit(1))
+    return rows[0][0] if rows else None
+
+
 def last_from_outside(tx: Tx, turn_id: str) -> Message | None:
-    """Read the newest message in a turn's lane that another program, an agent, an event or a report brought there.
+    """Read the newest message in a turn's lane that another program, an agent, an event, a report, an approved call or
+    a guest brought there, or that has a file.
 
     All of a lane is shown to its model, the older part as a summary.
     """
     lane = sa.select(t.turn.c.lane_id).where(t.turn.c.id == turn_id).scalar_subquery()
     source, job_id = t.message.c.meta["source"].as_string(), t.message.c.meta["cron_job_id"].as_string()
-    note = sa.and_(t.message.c.role == "user", sa.or_(source.in_(["hook", "agent"]), job_id.is_not(None)))
+    # Of an approved call that gave words of others.
+    outside = t.message.c.meta["outside"].as_string()
+    told = sa.or_(source.in_(["hook", "agent"]), job_id.is_not(None), outside.is_not(None))
+    note = sa.and_(t.message.c.role == "user", told)
+    of_guest = sa.and_(t.message.c.role == "user", t.message.c.meta["guest"].as_boolean().is_(sa.true()))
     rows = tx.rows(
         r.messages.where(
             t.message.c.lane_id == lane,
             t.session.c.deleted_at.is_(None),
-            sa.or_(t.message.c.kind == "report", sa.and_(t.message.c.kind == "note", note)),
+            sa.or_(
+                t.message.c.kind == "report",
+                sa.and_(t.message.c.kind == "note", note),
+                of_guest,
+                sa.and_(t.message.c.role == "user", t.message.c.files.is_not(None)),
+            ),
         )
         .order_by(t.message.c.n.desc())
         .limit(1)
@@ -74,6 +116,14 @@ class HistoryEntry:
     """What came into the turn, in order: notes, the opening, what was injected; or that one message."""
 
 
+def _sent_here(lane_id: int) -> sa.ColumnElement[bool]:
+    """What a turn of the same lane sent with a tool: its history has the call."""
+    sender = t.turn.alias("sender")
+    copied = sa.and_(sender.c.session_id == t.message.c.said_in, sender.c.closing_seq <= t.session.c.branch_seq)
+    here = sa.or_(sender.c.lane_id == lane_id, copied)
+    return sa.exists().where(sender.c.id == t.message.c.meta[SENDING_TURN].as_string(), here)
+
+
 def history(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | None = None) -> list[HistoryEntry]:
     """Read a lane's past after a message number, oldest first, at most the newest so many stretches.
 
@@ -86,8 +136,10 @@ def history(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | Non
             )
         )[0][0]
         after_n = max(after_n, last or 0)
-    # Numbers count in each chat by themselves: in a shared lane a note's may be the opening's as well.
-    opens = sa.and_(t.message.c.session_id == t.turn.c.session_id, t.message.c.seq == t.turn.c.opening_seq)
+    # Numbers count in each chat by themselves: in a shared lane a note's may be the opening's as well. Those of a
+    # branch's copies are their originals'.
+    said_in = sa.func.coalesce(t.message.c.said_in, t.message.c.session_id)
+    opens = sa.and_(said_in == t.turn.c.session_id, t.message.c.seq == t.turn.c.opening_seq)
     rows = tx.rows(
         r.messages.add_columns(sa.case((opens, t.turn.c.history)).label("history"))
         .outerjoin(t.turn, t.turn.c.id == t.message.c.turn_id)
@@ -100,6 +152,7 @@ def history(tx: Tx, lane_id: int, *, after_n: int, limit: int, job_id: str | Non
             # A turn's history holds all its answers; what no turn wrote stands for itself, and so does the line that
             # a quiet turn left instead of an answer.
             sa.or_(t.message.c.turn_id.is_(None), t.message.c.role == "user", t.message.c.kind == "status"),
+            ~_sent_here(lane_id),
         )
         .order_by(t.message.c.n.desc())
         .limit(limit)
@@ -155,6 +208,8 @@ class Changes:
     run_ids: list[str]
     job_ids: list[str]
     delivery_ids: list[str]
+    approval_ids: list[str]
+    question_ids: list[str]
 
 
 def changes(tx: Tx, session_id: int, after_rev: int, limit: int, *, after_seq: int = 0) -> Changes:
@@ -165,6 +220,8 @@ def changes(tx: Tx, session_id: int, after_rev: int, limit: int, *, after_seq: i
     newest = rev = tx.rows(sa.select(t.session.c.rev).where(t.session.c.id == session_id))[0][0]
     for table in (t.run, t.job, t.delivery):
         rev = min(rev, _whole_revs(tx, table, session_id, after_rev, limit) or rev)
+    shown = _cards(tx, session_id, after_rev, limit)
+    rev = min(rev, shown[-1].rev) if len(shown) == limit else rev
     rows = tx.rows(
         r.messages.where(
             t.message.c.session_id == session_id,
@@ -195,7 +252,16 @@ def changes(tx: Tx, session_id: int, after_rev: int, limit: int, *, after_seq: i
         run_ids=ids(t.run),
         job_ids=ids(t.job),
         delivery_ids=ids(t.delivery),
+        approval_ids=[card.approval_id for card in shown if card.approval_id and card.rev <= rev],
+        question_ids=[card.question_id for card in shown if card.question_id and card.rev <= rev],
     )
+
+
+def _cards(tx: Tx, session_id: int, after_rev: int, limit: int) -> list[Row]:
+    """Read the cards of a session that changed. They are few, and each change has a revision of its own."""
+    c = t.card.c
+    changed = sa.select(c.rev, c.approval_id, c.question_id).where(c.session_id == session_id, c.rev > after_rev)
+    return tx.rows(changed.order_by(c.rev, c.n).limit(limit))
 
 
 def _whole_revs(tx: Tx, table: sa.Table, session_id: int, after_rev: int, limit: int) -> int | None:

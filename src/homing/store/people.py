@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from homing.model.ids import new_id
-from homing.model.people import OWNER, Role, User
+from homing.model.people import AGENT_GRANT, HOST_GRANT, OWNER, SESSION_GRANT, Role, User, is_place
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Row, Tx, columns, insert_new
@@ -47,6 +47,11 @@ def get_user(tx: Tx, user_id: str) -> User | None:
     return r.user_of(rows[0]) if rows else None
 
 
+def user_ids(tx: Tx) -> list[str]:
+    """Name all users."""
+    return [user_id for (user_id,) in tx.rows(sa.select(t.user.c.id).order_by(t.user.c.id))]
+
+
 def add_user(tx: Tx, user_id: str, *, role: Role, name: str | None = None) -> User:
     """Make a user, or return the one that is there."""
     known = get_user(tx, user_id)
@@ -58,6 +63,12 @@ def add_user(tx: Tx, user_id: str, *, role: Role, name: str | None = None) -> Us
     user = get_user(tx, user_id)
     assert user is not None
     return user
+
+
+def admins(tx: Tx) -> list[User]:
+    """List the users who are administrators."""
+    rows = tx.rows(sa.select(*r.user_columns).where(t.user.c.role == "admin").order_by(t.user.c.id))
+    return [r.user_of(row) for row in rows]
 
 
 def change_user(tx: Tx, user_id: str, values: Mapping[str, object]) -> None:
@@ -169,6 +180,8 @@ def revoke_token(tx: Tx, token_id: str) -> int:
         ended += len(rows)
         tx.ring(*{f"user:{user_id}" for (user_id,) in rows})
         tx.run(sa.delete(t.token).where(c.id.in_(generation), c.kind != "token"))
+        # What is on its way to these browsers is settled by the courier, who finds them gone.
+        tx.run(sa.delete(t.push).where(t.push.c.token_id.in_(generation)))
         children = sa.select(c.id).where(c.made_from.in_(generation), c.revoked_at.is_(None)).order_by(c.id)
         generation = [child for (child,) in tx.rows(children)]
     return ended
@@ -410,13 +423,37 @@ def _webhook_of(row: Row) -> Webhook:
 
 @dataclass(frozen=True, kw_only=True)
 class Grant:
-    """An address that an agent may also write to, for one user."""
+    """An address, agent or conversation that an agent may also write to, for one user; or a host that it may also
+    reach, for everybody.
+    """
 
     id: str
     user_id: str
     agent_id: str
     address: str
     created_at: datetime
+    paused_until: datetime | None = None
+    """A loop brake stopped it until then (rule 35)."""
+    told_at: datetime | None = None
+    """When people were last told that a brake stopped it."""
+
+    @property
+    def host(self) -> str | None:
+        return self._behind(HOST_GRANT)
+
+    @property
+    def to_agent_id(self) -> str | None:
+        return self._behind(AGENT_GRANT)
+
+    @property
+    def session_key(self) -> str | None:
+        return self._behind(SESSION_GRANT)
+
+    def _behind(self, beginning: str) -> str | None:
+        return self.address.removeprefix(beginning) if self.address.startswith(beginning) else None
+
+
+_GRANT = tuple(field.name for field in fields(Grant))
 
 
 def add_grant(tx: Tx, *, user_id: str, agent_id: str, address: str) -> Grant:
@@ -444,8 +481,19 @@ def get_grant(tx: Tx, grant_id: str) -> Grant | None:
     return _grant_of(rows[0]) if rows else None
 
 
-def list_grants(tx: Tx, user_id: str) -> list[Grant]:
-    rows = tx.rows(sa.select(t.grant).where(t.grant.c.user_id == user_id).order_by(t.grant.c.n))
+def find_host_grant(tx: Tx, *, agent_id: str, host: str) -> Grant | None:
+    """Find the grant of a host, of any user."""
+    c = t.grant.c
+    rows = tx.rows(sa.select(t.grant).where(c.agent_id == agent_id, c.address == f"{HOST_GRANT}{host}"))
+    return _grant_of(rows[0]) if rows else None
+
+
+def list_grants(tx: Tx, user_id: str, *, all_hosts: bool) -> list[Grant]:
+    """List a user's grants; with `all_hosts` also the hosts that others granted."""
+    c = t.grant.c
+    mine = c.user_id == user_id
+    which = sa.or_(mine, c.address.startswith(HOST_GRANT)) if all_hosts else mine
+    rows = tx.rows(sa.select(t.grant).where(which).order_by(c.n))
     return [_grant_of(row) for row in rows]
 
 
@@ -455,14 +503,45 @@ def remove_grant(tx: Tx, grant_id: str) -> bool:
 
 def _grant_of(row: Row) -> Grant:
     m = columns(row)
-    return Grant(
-        id=m["id"], user_id=m["user_id"], agent_id=m["agent_id"], address=m["address"], created_at=m["created_at"]
-    )
+    return Grant(**{name: m[name] for name in _GRANT})
+
+
+def lock_talks(tx: Tx, *, user_id: str, agent_id: str) -> list[Grant]:
+    """Lock all that lets an agent write into other conversations of a user: what it sends is counted over all of it."""
+    c = t.grant.c
+    other = sa.or_(c.address.startswith(AGENT_GRANT), c.address.startswith(SESSION_GRANT))
+    mine = sa.select(t.grant).where(c.user_id == user_id, c.agent_id == agent_id, other).order_by(c.n)
+    return [_grant_of(row) for row in tx.rows(mine.with_for_update(key_share=True) if tx.postgres else mine)]
+
+
+def stop_grant(tx: Tx, grant_id: str, *, told_at: datetime, paused_until: datetime | None) -> None:
+    """Note that a loop brake stopped a locked grant."""
+    values = {"told_at": told_at} if paused_until is None else {"told_at": told_at, "paused_until": paused_until}
+    tx.run(sa.update(t.grant).where(t.grant.c.id == grant_id).values(**values))
+
+
+def remove_grants_to(tx: Tx, address: str, *, user_id: str | None = None) -> None:
+    """Remove the grants that lead to an agent or conversation which is gone: another may get its name."""
+    c = t.grant.c
+    tx.run(sa.delete(t.grant).where(c.address == address, *([] if user_id is None else [c.user_id == user_id])))
 
 
 def granted(tx: Tx, *, user_id: str, agent_id: str, address: str) -> bool:
     """Say whether an agent may write to an address besides its session's own."""
+    if not is_place(address):
+        return False
     return find_grant(tx, user_id=user_id, agent_id=agent_id, address=address) is not None
+
+
+def granted_users(tx: Tx, address: str) -> set[str]:
+    """Name the users to whom an address was granted."""
+    return {user_id for (user_id,) in tx.rows(sa.select(t.grant.c.user_id).where(t.grant.c.address == address))}
+
+
+def granted_to_any(tx: Tx, *, user_id: str, address: str) -> bool:
+    """Say whether any agent may write to an address for a user by a grant."""
+    c = t.grant.c
+    return bool(tx.rows(sa.select(c.n).where(c.user_id == user_id, c.address == address).limit(1)))
 
 
 def audit(tx: Tx, *, user_id: str, action: str, object_id: str, detail: Mapping[str, object]) -> None:

@@ -24,19 +24,32 @@ class Glance:
     people: bool
     machines: bool
     next_claim_end: datetime | None
+    vouched: bool
+    """Some turn has a claim without expiry: an outside engine vouches for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneState:
+    """A lane and a key for its state, which changes with everything that happens in it."""
+
+    lane_id: int
+    key: str
 
 
 _WAITING = sa.exists().where(t.inbound.c.state == "waiting")
 
 
-def _glance(left_agents: Collection[str] = ()) -> sa.Select[bool, bool, datetime | None]:
+def _glance(left_agents: Collection[str] = ()) -> sa.Select[bool, bool, datetime | None, bool]:
     claims = sa.select(sa.func.min(t.turn.c.claimed_until)).where(t.turn.c.state != "closed")
+    vouched = sa.exists().where(t.turn.c.state != "closed", t.turn.c.claimed_until.is_(None))
     if left_agents:
         claims = claims.where(t.turn.c.agent_id.not_in(sorted(left_agents)))
+        vouched = vouched.where(t.turn.c.agent_id.not_in(sorted(left_agents)))
     return sa.select(
         _WAITING.where(t.inbound.c.line == "people"),
         _WAITING.where(t.inbound.c.line == "machines"),
         claims.scalar_subquery(),
+        vouched,
     )
 
 
@@ -48,17 +61,22 @@ def glance(tx: Tx, left_agents: Collection[str] = ()) -> Glance:
 
     Claims on turns of `left_agents` are for other workers to look at.
     """
-    people, machines, claim_end = tx.rows(_glance(left_agents) if left_agents else _GLANCE)[0]
-    return Glance(people=bool(people), machines=bool(machines), next_claim_end=claim_end)
+    people, machines, claim_end, vouched = tx.rows(_glance(left_agents) if left_agents else _GLANCE)[0]
+    return Glance(people=bool(people), machines=bool(machines), next_claim_end=claim_end, vouched=bool(vouched))
 
 
 def stale_lanes(
-    tx: Tx, limit: int, *, line: str | None = None, left_agents: Collection[str] = ()
+    tx: Tx, limit: int, *, line: str | None = None, left_agents: Collection[str] = (), vouched: bool = False
 ) -> list[tuple[int, str]]:
-    """Find lanes whose open turn has nobody at work any more, and the line whose slots it needs."""
+    """Find lanes whose open turn has nobody at work any more, and the line whose slots it needs. With `vouched` those
+    with a claim without expiry too.
+    """
+    over: sa.ColumnElement[bool] = t.turn.c.claimed_until <= tx.now()
+    if vouched:
+        over = sa.or_(over, t.turn.c.claimed_until.is_(None))
     statement = (
         sa.select(t.turn.c.lane_id, t.turn.c.source)
-        .where(t.turn.c.state != "closed", t.turn.c.claimed_until <= tx.now())
+        .where(t.turn.c.state != "closed", over)
         .order_by(t.turn.c.claimed_until)
         .limit(limit)
     )
@@ -101,6 +119,27 @@ def pick_machines(
         if lanes:
             lines[user_id] = lanes
     return _deal(lines, running, limit)
+
+
+def waiting_states(tx: Tx, lane_ids: Collection[int]) -> list[LaneState]:
+    """Give each lane a key for what waits in it; lanes where nothing waits are left out."""
+    if not lane_ids:
+        return []
+    c = t.inbound.c
+    rows = tx.rows(
+        sa.select(c.lane_id, sa.func.min(c.n), sa.func.max(c.n))
+        .where(c.lane_id.in_(list(lane_ids)), c.state == "waiting")
+        .group_by(c.lane_id)
+    )
+    return [LaneState(lane_id=lane_id, key=f"{lane_id}:i{first}-{last}") for lane_id, first, last in rows]
+
+
+def open_states(tx: Tx, limit: int, *, vouched: bool) -> list[LaneState]:
+    """Name lanes with an open turn whose claim ran out, or (`vouched`) has no expiry, with a key for that turn."""
+    c = t.turn.c
+    free = c.claimed_until.is_(None) if vouched else c.claimed_until <= tx.now()
+    rows = tx.rows(sa.select(c.lane_id, c.n, c.fence).where(c.state != "closed", free).order_by(c.n).limit(limit))
+    return [LaneState(lane_id=lane_id, key=f"{lane_id}:t{n}.{fence}") for lane_id, n, fence in rows]
 
 
 def _not_of(agents: Collection[str]) -> list[sa.ColumnElement[bool]]:

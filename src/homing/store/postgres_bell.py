@@ -5,6 +5,7 @@ import json
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -93,6 +94,19 @@ class PostgresBell(LocalBell):
             for payload in payloads:
                 await connection.execute("select pg_notify(%s, %s)", (_CHANNEL, payload))
             await asyncio.sleep(_COALESCE_SECONDS)
+
+
+def rings_pass(url: URL, *, seconds: float = 5.0) -> bool:
+    """Try whether a ring is heard by another connection; through a transaction pooler it is not."""
+    conninfo = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    probe = secrets.token_hex(8)
+    connect = partial(psycopg.connect, conninfo, autocommit=True, prepare_threshold=None, connect_timeout=5)
+    with connect() as listening, connect() as ringing:
+        listening.execute(f"listen homing_probe_{probe}".encode())
+        ringing.execute("select pg_notify(%s, '')", (f"homing_probe_{probe}",))
+        heard = any(True for _ in listening.notifies(timeout=seconds, stop_after=1))
+        listening.execute("unlisten *")
+    return heard
 
 
 def _packed(topics: set[str]) -> list[str]:

@@ -7,10 +7,13 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from homing.model.agents import Agent
+from homing.model.approvals import Approval, Question
+from homing.model.clock import one_name
 from homing.model.job_fields import Payload
 from homing.model.jobs import DueJob, Job, Timing
 from homing.model.messages import Delivery, Message
-from homing.model.people import User
+from homing.model.model_setting import load_setting
+from homing.model.people import HOST_GRANT, User
 from homing.model.runs import Run
 from homing.model.schedules import At, Cron, Every, Schedule
 from homing.model.sessions import Session
@@ -19,6 +22,7 @@ from homing.store import tables as t
 from homing.store.base import Row as AnyRow
 
 T = TypeVar("T")
+MODEL_SETTING = "model"
 Row = AnyRow | tuple[Any, ...]
 
 
@@ -38,18 +42,32 @@ step_columns = [t.step.c[name] for name in _names(Step)]
 session_columns = [t.session.c[name] for name in _names(Session)]
 user_columns = [t.user.c[name] for name in _names(User)]
 agent_columns = [
-    *[t.agent.c[name] for name in _names(Agent, "has_mcp_servers", "mcp_servers")],
-    # So that a turn asks for servers only where there are any.
+    *[
+        t.agent.c[name]
+        for name in _names(Agent, "granted_hosts", "has_host_grants", "has_mcp_servers", "mcp_servers", "server_model")
+    ],
+    # So that a turn asks for grants and servers only where there are any.
+    sa.exists()
+    .where(t.grant.c.agent_id == t.agent.c.id, t.grant.c.address.startswith(HOST_GRANT))
+    .label("has_host_grants"),
     sa.exists().where(t.mcp_server.c.agent_id == t.agent.c.id).label("has_mcp_servers"),
+    # With the agent, so that a turn needs no further statement for it.
+    sa.select(t.setting.c.value).where(t.setting.c.name == MODEL_SETTING).scalar_subquery().label("server_model"),
 ]
 _SCHEDULE = ["schedule_kind", "at", "every_ms", "anchor", "cron", "interval", "tz"]
 _TIMING_PLAIN = _names(Timing, "schedule")
 _PAYLOAD_PLAIN = _names(Payload, "kind")
 _JOB_PLAIN = _names(Job, "timing", "payload")
 _DUE_PLAIN = _names(DueJob, "timing")
-due_columns = [t.job.c[name] for name in dict.fromkeys([*_DUE_PLAIN, *_SCHEDULE, *_TIMING_PLAIN])]
+# Whether there is a script: the tick does not read it.
+_GATE = sa.case((t.job.c.script.is_not(None), t.job.c.script_language)).label("gate")
+due_columns = [
+    _GATE if name == "gate" else t.job.c[name] for name in dict.fromkeys([*_DUE_PLAIN, *_SCHEDULE, *_TIMING_PLAIN])
+]
 
-jobs = sa.select(t.job, t.session.c.key.label("session_key")).join(t.session, t.session.c.id == t.job.c.session_id)
+jobs = sa.select(t.job, t.session.c.key.label("session_key"), t.session.c.title.label("session_title")).join(
+    t.session, t.session.c.id == t.job.c.session_id
+)
 runs = (
     sa.select(
         *[t.run.c[name] for name in _names(Run, "job_name", "tz", "session_key")],
@@ -67,20 +85,30 @@ deliveries = sa.select(
     *[t.delivery.c[name] for name in _names(Delivery, "session_key")], t.session.c.key.label("session_key")
 ).join(t.session, t.session.c.id == t.delivery.c.session_id)
 
+approvals = sa.select(
+    *[t.approval.c[name] for name in _names(Approval, "session_key")], t.session.c.key.label("session_key")
+).join(t.session, t.session.c.id == t.approval.c.session_id)
+questions = sa.select(
+    *[t.question.c[name] for name in _names(Question, "session_key")], t.session.c.key.label("session_key")
+).join(t.session, t.session.c.id == t.question.c.session_id)
+
 _TURN, _INBOUND, _STEP, _SESSION, _USER, _AGENT = map(
     _order, (turn_columns, inbound_columns, step_columns, session_columns, user_columns, agent_columns)
 )
 _JOB, _DUE, _RUN, _MESSAGE, _DELIVERY = map(_order, (jobs, due_columns, runs, messages, deliveries))
+_APPROVAL, _QUESTION = map(_order, (approvals, questions))
 
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:
+    # Rows from before UTC had one name here.
+    tz = one_name(row["tz"])
     match row["schedule_kind"]:
         case "at":
-            return At(at=row["at"], tz=row["tz"])
+            return At(at=row["at"], tz=tz)
         case "every":
-            return Every(every_ms=row["every_ms"], anchor=row["anchor"], tz=row["tz"])
+            return Every(every_ms=row["every_ms"], anchor=row["anchor"], tz=tz)
         case _:
-            return Cron(cron=row["cron"], tz=row["tz"], interval=row["interval"] or 1, anchor=row["anchor"])
+            return Cron(cron=row["cron"], tz=tz, interval=row["interval"] or 1, anchor=row["anchor"])
 
 
 def schedule_columns(schedule: Schedule) -> dict[str, Any]:
@@ -170,7 +198,7 @@ def policy_json(policy: Policy) -> dict[str, Any] | None:
 
 
 def inbound_of(row: Row) -> Inbound:
-    return _null_as(_noun(Inbound, zip(_INBOUND, row, strict=False)), meta={})
+    return _null_as(_noun(Inbound, zip(_INBOUND, row, strict=False)), meta={}, files=())
 
 
 def step_of(row: Row) -> Step:
@@ -178,11 +206,22 @@ def step_of(row: Row) -> Step:
 
 
 def message_of(row: Row) -> Message:
-    return _null_as(_noun(Message, zip(_MESSAGE, row, strict=False)), meta={}, cards=[])
+    return _null_as(_noun(Message, zip(_MESSAGE, row, strict=False)), meta={}, cards=[], files=())
 
 
 def delivery_of(row: Row) -> Delivery:
     return _noun(Delivery, zip(_DELIVERY, row, strict=False))
+
+
+def approval_of(row: Row) -> Approval:
+    return _noun(Approval, zip(_APPROVAL, row, strict=False))
+
+
+def question_of(row: Row) -> Question:
+    question = _noun(Question, zip(_QUESTION, row, strict=False))
+    options = question.__dict__["options"]
+    question.__dict__["options"] = None if options is None else tuple(options)
+    return question
 
 
 def user_of(row: Row) -> User:
@@ -192,4 +231,5 @@ def user_of(row: Row) -> User:
 def agent_of(row: Row) -> Agent:
     m = dict(zip(_AGENT, row, strict=True))
     lists: dict[str, Any] = {name: tuple(m[name] or ()) for name in ("hosts", "secrets", "guest_tools")}
+    lists["server_model"] = load_setting(m["server_model"])
     return _null_as(_noun(Agent, m.items(), **lists), heartbeat={})

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from homing.model.messages import Delivery
-from homing.model.runs import ACTIVE, Run
+from homing.model.runs import ACTIVE, UNTOLD, Run
 from homing.store import rows as r
 from homing.store import tables as t
 from homing.store.base import Tx
@@ -44,16 +44,27 @@ def listed(
     return [r.run_of(row) for row in tx.rows(r.runs.where(*where).order_by(c.n.desc()).limit(limit))]
 
 
+def newest(tx: Tx, job_id: str, limit: int) -> list[Run]:
+    """Read the runs of a job that were written last, newest first, among those of its last instants."""
+    c = t.run.c
+    of_late = t.run.alias("of_late")
+    ids = sa.select(of_late.c.id).where(of_late.c.job_id == job_id).order_by(of_late.c.scheduled_for.desc())
+    rows = tx.rows(r.runs.where(c.id.in_(ids.limit(4 * limit))).order_by(c.n.desc()).limit(limit))
+    return [r.run_of(row) for row in rows]
+
+
 def number_of(tx: Tx, run_id: str) -> int:
     """Tell a run's place in the order of writing."""
     return tx.rows(sa.select(t.run.c.n).where(t.run.c.id == run_id))[0][0]
 
 
 def recent(tx: Tx, job_ids: Collection[str], count: int) -> dict[str, list[Run]]:
-    """Read the last runs of several jobs, oldest first."""
+    """Read the last runs of several jobs, oldest first; not one that nobody is told of before its gate has decided."""
     found: dict[str, list[Run]] = {}
+    c = t.run.c
     for job_id in job_ids:
-        rows = tx.rows(r.runs.where(t.run.c.job_id == job_id).order_by(t.run.c.scheduled_for.desc()).limit(count))
+        told = sa.or_(c.rev != UNTOLD, c.state != "queued")
+        rows = tx.rows(r.runs.where(c.job_id == job_id, told).order_by(c.scheduled_for.desc()).limit(count))
         found[job_id] = [r.run_of(row) for row in reversed(rows)]
     return found
 

@@ -92,6 +92,34 @@ def last_skip(tx: Tx, job_id: str) -> Run | None:
     return run if run is not None and run.state == "skipped" else None
 
 
+def skip_before(tx: Tx, job_id: str, instant: datetime, reason: str) -> Run | None:
+    """Read the run of a job's schedule that stands right before an instant, if it was skipped for this reason."""
+    c = t.run.c
+    rows = tx.rows(
+        r.runs.where(c.job_id == job_id, c.trigger.in_(("timer", "catch_up")), c.scheduled_for < instant)
+        .order_by(c.scheduled_for.desc())
+        .limit(1)
+    )
+    run = r.run_of(rows[0]) if rows else None
+    return run if run is not None and (run.state, run.reason) == ("skipped", reason) else None
+
+
+def counting(tx: Tx, job_id: str, instant: datetime) -> Run | None:
+    """Find the skip that counts an instant of a job's schedule."""
+    c = t.run.c
+    rows = tx.rows(
+        r.runs.where(c.job_id == job_id, c.state == "skipped", c.scheduled_for <= instant, c.missed_until >= instant)
+        .order_by(c.scheduled_for.desc())
+        .limit(1)
+    )
+    return r.run_of(rows[0]) if rows else None
+
+
+def pass_gate(tx: Tx, run_id: str, *, lane_id: int, rev: int) -> None:
+    """Let a queued run go on into a lane."""
+    tx.run(sa.update(t.run).where(t.run.c.id == run_id, t.run.c.state == "queued").values(lane_id=lane_id, rev=rev))
+
+
 def left_out_until(tx: Tx, job_id: str) -> datetime | None:
     """Say up to which instant somebody asked to leave out a job's times, be it over or still to come."""
     skip = last_skip(tx, job_id)
@@ -244,20 +272,26 @@ class RunSpec:
     timeout_seconds: float | None
     quiet: bool
     may_schedule: bool
+    max_cost_usd_per_day: float | None
     last_status: str | None
     last_run_at: datetime | None
     last_error: str | None
     last_note: str | None
     last_note_at: datetime | None
     isolated: bool
-    system: bool
+    system_key: str | None
+    """Which of Homing's own jobs it is."""
+
+    @property
+    def system(self) -> bool:
+        return self.system_key is not None
 
 
 _OF_RUN = ("job_id", "session_id", "trigger", "scheduled_for", "queued_at", "missed_count", "revision")
 _NAMED: Mapping[str, sa.ColumnElement[Any]] = {
     "run_id": t.run.c.id,
     "job_name": t.job.c.name,
-    "system": (t.job.c.kind == "system").label("system"),
+    "system_key": sa.case((t.job.c.kind == "system", sa.func.coalesce(t.job.c.dedupe_key, ""))).label("system_key"),
 }
 _TASKS = Fetch(
     lambda spelling: (
@@ -279,6 +313,8 @@ def run_specs(tx: Tx, run_ids: Collection[str]) -> dict[str, RunSpec]:
 
 
 def delete_skip(tx: Tx, run_id: str) -> bool:
-    """Take back a skip, with what was withdrawn from the lane for it: the instant may fire after all."""
+    """Take back a skip, with its gate and what was withdrawn from the lane for it: the instant may fire after all."""
+    skip = sa.select(t.run.c.id).where(t.run.c.id == run_id, t.run.c.state == "skipped")
+    tx.run(sa.delete(t.gate).where(t.gate.c.run_id.in_(skip)))
     tx.run(sa.delete(t.inbound).where(t.inbound.c.run_id == run_id, t.inbound.c.state == "withdrawn"))
     return tx.run(sa.delete(t.run).where(t.run.c.id == run_id, t.run.c.state == "skipped")) == 1

@@ -45,6 +45,16 @@ class Stats:
     oldest_beat_seconds: float
 
 
+def with_own_model(tx: Tx) -> tuple[int, int]:
+    """Count the conversations and the automations that have a model of their own."""
+    session, job = t.session.c, t.job.c
+    sessions = sa.select(sa.func.count()).where(
+        session.model.is_not(None), session.deleted_at.is_(None), session.parent_id.is_(None)
+    )
+    jobs = sa.select(sa.func.count()).where(job.model.is_not(None), job.removed_at.is_(None))
+    return tx.rows(sessions)[0][0], tx.rows(jobs)[0][0]
+
+
 def gather(tx: Tx, *, window: timedelta = timedelta(hours=1), alive_within: timedelta) -> Stats:
     """Count everything in one look."""
     now = tx.now()

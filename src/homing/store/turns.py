@@ -37,6 +37,15 @@ def open_turns(tx: Tx, opening: Sequence[tuple[Turn, Head]]) -> None:
         raise Lost("an inbound was taken by somebody else")
 
 
+def answering(tx: Tx, worker_id: str) -> list[tuple[str, str]]:
+    """List user and address where somebody waits for an answer that this worker is working on."""
+    c, address = t.turn.c, t.address.c
+    # Spelled as the indexes of open turns are: SQLite does not conclude it from "running".
+    at_work = (c.state != "closed", c.worker_id == worker_id, c.source == "person", c.cancel_requested_at.is_(None))
+    where = sa.select(c.user_id, address.address).join(t.address, address.session_id == c.session_id)
+    return [(user_id, found) for user_id, found in tx.rows(where.where(*at_work))]
+
+
 def get_turn(tx: Tx, turn_id: str) -> Turn | None:
     rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.id == turn_id))
     return turn_of(rows[0]) if rows else None
@@ -198,6 +207,12 @@ def watch(tx: Tx, worker_id: str) -> list[Turn]:
     return [turn_of(row) for row in rows]
 
 
+def held_by(tx: Tx, worker_id: str) -> list[Turn]:
+    """Read the open turns of a worker."""
+    rows = tx.rows(sa.select(*turn_columns).where(t.turn.c.state != "closed", t.turn.c.worker_id == worker_id))
+    return [turn_of(row) for row in rows]
+
+
 def request_cancel(tx: Tx, turn_id: str, reason: str) -> bool:
     """Ask that a running turn be stopped; the first reason stays."""
     tx.ring("cancels", "lanes")
@@ -222,9 +237,12 @@ def request_cancels(tx: Tx, turn_ids: Collection[str], reason: str) -> None:
         request_cancel(tx, turn_id, reason)
 
 
-def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None) -> Turn | None:
-    """Take up the lane's open turn whose claim ran out, under a new fence. The caller has locked the lane."""
-    mine = (t.turn.c.lane_id == lane_id, t.turn.c.state == "running", t.turn.c.claimed_until <= tx.now())
+def take_over(tx: Tx, lane_id: int, worker_id: str, until: datetime | None, *, vouched: bool = False) -> Turn | None:
+    """Take up the lane's open turn whose claim ran out, or (`vouched`) has no expiry, under a new fence. The caller
+    has locked the lane, and knows that the claim without expiry does not hold any more.
+    """
+    free = t.turn.c.claimed_until.is_(None) if vouched else t.turn.c.claimed_until <= tx.now()
+    mine = (t.turn.c.lane_id == lane_id, t.turn.c.state == "running", free)
     if tx.postgres:
         tx.rows(sa.select(t.turn.c.id).where(*mine).with_for_update())
     rows = tx.rows(

@@ -1,8 +1,8 @@
 """For our tests and yours. In: a script of what the world does. Out: real doubles at Homing's seams, and what they saw.
 
 A stub model server that speaks OpenAI's and Anthropic's protocols, the same script as a Pydantic AI model, a fake
-clock, a recording channel, a webhook receiver, a throw-away PostgreSQL. Names load when asked for, so that a fake
-clock does not cost the import of an agent framework.
+clock, recording and listening channels, a webhook receiver, strict doubles of chat platforms, a throw-away PostgreSQL.
+Names load when asked for, so that a fake clock does not cost the import of an agent framework.
 """
 
 from importlib import import_module
@@ -11,21 +11,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from homing.testing.channel import RecordingChannel
     from homing.testing.clock import FakeClock
+    from homing.testing.discord import DiscordStub
+    from homing.testing.listening import ListeningChannel
     from homing.testing.postgres import PostgresServer
     from homing.testing.replies import Reply, WireMessage, fault, tool_call
     from homing.testing.script import Script
     from homing.testing.scripted import ScriptedModel, scripted_model
+    from homing.testing.slack import SlackStub
     from homing.testing.stub_server import StubModelServer
+    from homing.testing.telegram import TelegramStub
     from homing.testing.webhook_receiver import WebhookReceiver
 
 __all__ = [
+    "DiscordStub",
     "FakeClock",
+    "ListeningChannel",
     "PostgresServer",
     "RecordingChannel",
     "Reply",
     "Script",
     "ScriptedModel",
+    "SlackStub",
     "StubModelServer",
+    "TelegramStub",
     "WebhookReceiver",
     "WireMessage",
     "fault",
@@ -34,13 +42,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DiscordStub": "discord",
     "FakeClock": "clock",
+    "ListeningChannel": "listening",
     "PostgresServer": "postgres",
     "RecordingChannel": "channel",
     "Reply": "replies",
     "Script": "script",
     "ScriptedModel": "scripted",
+    "SlackStub": "slack",
     "StubModelServer": "stub_server",
+    "TelegramStub": "telegram",
     "WebhookReceiver": "webhook_receiver",
     "WireMessage": "replies",
     "fault": "replies",

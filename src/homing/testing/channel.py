@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from homing.channels import Letter, Receipt
+from homing.channels import Capabilities, Channel, Part, Receipt, Sign
 from homing.model.errors import ChannelFailed
 
 
@@ -13,13 +13,23 @@ class _Trouble:
     left: int
 
 
-class RecordingChannel:
-    """A `homing.channels.Channel`: `attempts` holds every letter it was given, `sent` those it took."""
+_ANY_LENGTH = Capabilities(max_length=None, resend="deduplicated")
 
-    def __init__(self, name: str = "recording") -> None:
+
+class RecordingChannel(Channel):
+    """A `homing.channels.Channel`: `attempts` holds every part it was given, `sent` those it took."""
+
+    def __init__(self, name: str = "recording", capabilities: Capabilities = _ANY_LENGTH) -> None:
         self.name = name
-        self.attempts: list[Letter] = []
-        self.sent: list[Letter] = []
+        self.capabilities = capabilities
+        self.attempts: list[Part] = []
+        self.sent: list[Part] = []
+        self.carried: dict[str, bytes] = {}
+        """The bytes of the files it took, by the ids of their parts."""
+        self.shown: list[str] = []
+        """The addresses at which it was shown that an answer is being written, each time."""
+        self.edits: list[tuple[str, str, str]] = []
+        """Address, external id and the new text of each edit."""
         self._troubles: list[_Trouble] = []
         self._changed = asyncio.Condition()
         self._released = asyncio.Event()
@@ -45,23 +55,37 @@ class RecordingChannel:
         """Let go what hangs."""
         self._released.set()
 
-    async def send(self, letter: Letter) -> Receipt:
-        """Take a letter, or do what was scripted instead. The receipt counts the letters taken."""
+    async def check(self) -> str:
+        """Name the account."""
+        return f"the {self.name}"
+
+    async def send(self, part: Part) -> Receipt:
+        """Take a part, or do what was scripted instead. The receipt counts the parts taken."""
         trouble = self._next_trouble()
-        await self._note(self.attempts, letter)
+        await self._note(self.attempts, part)
         if trouble and trouble.error:
             raise trouble.error
         if trouble:
             await self._released.wait()
-        await self._note(self.sent, letter)
-        return Receipt(detail={"number": len(self.sent)})
+        if part.file is not None:
+            self.carried[part.id] = b"".join([piece async for piece in part.file.read()])
+        await self._note(self.sent, part)
+        return Receipt(detail={"number": len(self.sent)}, external_id=f"{part.place}:{len(self.sent)}")
+
+    async def show(self, address: str, sign: Sign) -> None:
+        """Note where it was shown that an answer is being written."""
+        self.shown.append(address)
+
+    async def edit(self, address: str, external_id: str, text: str) -> None:
+        """Note what was put in the place of a message."""
+        self.edits.append((address, external_id, text))
 
     async def wait_for_attempts(self, count: int) -> None:
         """Wait until that many sends have begun; bound it with asyncio.timeout."""
         await self._wait_for(self.attempts, count)
 
     async def wait_for_sent(self, count: int) -> None:
-        """Wait until that many letters have been taken; bound it with asyncio.timeout."""
+        """Wait until that many parts have been taken; bound it with asyncio.timeout."""
         await self._wait_for(self.sent, count)
 
     def _next_trouble(self) -> _Trouble | None:
@@ -70,11 +94,11 @@ class RecordingChannel:
             trouble.left -= 1
         return trouble
 
-    async def _note(self, letters: list[Letter], letter: Letter) -> None:
+    async def _note(self, parts: list[Part], part: Part) -> None:
         async with self._changed:
-            letters.append(letter)
+            parts.append(part)
             self._changed.notify_all()
 
-    async def _wait_for(self, letters: list[Letter], count: int) -> None:
+    async def _wait_for(self, parts: list[Part], count: int) -> None:
         async with self._changed:
-            await self._changed.wait_for(lambda: len(letters) >= count)
+            await self._changed.wait_for(lambda: len(parts) >= count)

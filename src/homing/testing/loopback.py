@@ -12,6 +12,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from homing.testing.loopback_socket import LoopbackSocket, accept_key
+
 
 @dataclass(frozen=True, kw_only=True)
 class HttpRequest:
@@ -31,9 +33,10 @@ class Exchange:
     know that it has ended.
     """
 
-    def __init__(self, request: HttpRequest, transport: asyncio.Transport) -> None:
+    def __init__(self, request: HttpRequest, transport: asyncio.Transport, reader: asyncio.StreamReader) -> None:
         self.request = request
         self._transport = transport
+        self._reader = reader
 
     def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         """Send a whole response."""
@@ -63,6 +66,13 @@ class Exchange:
     def cut_answer(self, body: bytes, headers: Mapping[str, str]) -> None:
         """Promise a whole response, send half of it and close."""
         self.cut(self._head(200, {"content-length": str(len(body)), **headers}) + body[: len(body) // 2])
+
+    def upgrade(self) -> LoopbackSocket:
+        """Go on as a WebSocket."""
+        accept = accept_key(self.request.headers["sec-websocket-key"])
+        headers = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-accept": accept}
+        self._transport.write(self._head(101, headers))
+        return LoopbackSocket(self._reader, self._transport)
 
     def _soon(self, data: bytes) -> None:
         asyncio.get_running_loop().call_soon(self._transport.write, data)
@@ -129,8 +139,11 @@ class LoopbackServer:
     async def _end(self) -> None:
         if self._listener:
             self._listener.close()
-        tasks = [connection.leave() for connection in list(self._connections)]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # What was just accepted becomes a connection with one of the loop's next steps, and what was left closes so.
+        for _ in range(5):
+            tasks = [connection.leave() for connection in list(self._connections)]
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)
 
 
 class _Connection(asyncio.Protocol):
@@ -168,7 +181,7 @@ class _Connection(asyncio.Protocol):
         try:
             while not transport.is_closing():
                 request = await _read_request(self._reader)
-                await self._serve(Exchange(request, transport))
+                await self._serve(Exchange(request, transport, self._reader))
         finally:
             transport.close()
 

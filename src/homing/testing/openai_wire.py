@@ -70,9 +70,17 @@ class OpenAIWire:
     def broken_event(self) -> bytes:
         return b'data: {"choices": \n\n'
 
-    def _usage(self, reply: Reply, body: Mapping[str, Any]) -> dict[str, int]:
-        prompt, completion = input_tokens(self.read(body)), output_tokens(reply)
-        return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    def _usage(self, reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
+        given = reply.tokens
+        prompt = given["input"] if "input" in given else input_tokens(self.read(body))
+        completion = given["output"] if "output" in given else output_tokens(reply)
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": given.get("cached", 0)},
+            "completion_tokens_details": {"reasoning_tokens": given.get("thinking", 0)},
+        }
 
 
 def _read_message(message: Mapping[str, Any]) -> list[WireMessage]:

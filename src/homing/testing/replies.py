@@ -58,6 +58,8 @@ class Reply:
     hold: bool | str = False
     hold_after_chunks: int = 0
     fault: Fault | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What the provider says it used, where that should not be an estimate: input, output, cached, thinking."""
 
     @property
     def whole_text(self) -> str:
@@ -82,6 +84,7 @@ class ReplyOptions(TypedDict, total=False):
     hold: bool | str
     hold_after_chunks: int
     fault: Fault | None
+    tokens: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)

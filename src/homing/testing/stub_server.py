@@ -6,19 +6,17 @@ through `/__stub__/`. Every request is kept whole, so that a test can prove what
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
 from homing.testing.answering import answer
 from homing.testing.anthropic_wire import AnthropicWire
 from homing.testing.control import refuse_unknown, show_log
-from homing.testing.gates import Gates
-from homing.testing.loopback import Exchange, LoopbackServer
+from homing.testing.logged_server import LoggedServer
+from homing.testing.loopback import Exchange
 from homing.testing.openai_wire import OpenAIWire
 from homing.testing.process import run_until_told
 from homing.testing.replies import Fault, Reply, WireMessage
-from homing.testing.request_log import LoggedRequest, RequestLog
 from homing.testing.script import Script
 from homing.testing.script_file import ScriptFile
 from homing.testing.wires import Wire
@@ -26,7 +24,7 @@ from homing.testing.wires import Wire
 _CONTROL = "/__stub__/"
 
 
-class StubModelServer:
+class StubModelServer(LoggedServer):
     """The stub. `reply`, `when`, `fail` and `otherwise` are the script's own."""
 
     def __init__(self, *, port: int = 0, log: Path | None = None, script: Script | None = None) -> None:
@@ -35,26 +33,12 @@ class StubModelServer:
         self.when = self.script.when
         self.fail = self.script.fail
         self.otherwise = self.script.otherwise
-        self._log = RequestLog(log)
-        self._gates = Gates()
-        self._server = LoopbackServer(self._serve, port=port)
+        super().__init__(self._serve, port=port, log=log)
+        self.key: str | None = None
+        """The only key that it takes; None takes any."""
+        self.models = ("stub-small", "stub-large")
+        """What it lists as its models; it answers for any."""
         self._wires: Mapping[str, Wire] = {"/v1/chat/completions": OpenAIWire(), "/v1/messages": AnthropicWire()}
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def start(self) -> None:
-        """Begin to listen."""
-        self._server.start()
-
-    def close(self) -> None:
-        """End everything, held replies included."""
-        self._server.close()
-        self._log.close()
 
     @property
     def url(self) -> str:
@@ -79,21 +63,6 @@ class StubModelServer:
             "ANTHROPIC_API_KEY": "stub",
         }
 
-    @property
-    def requests(self) -> list[LoggedRequest]:
-        """The model calls so far, first one first."""
-        return self._log.snapshot()
-
-    def wait_for_requests(self, count: int, *, timeout: float = 30.0) -> list[LoggedRequest]:
-        """Wait until that many model calls have come in, answered or not."""
-        return self._log.wait_for_count(count, timeout=timeout)
-
-    def wait_for(
-        self, enough: Callable[[list[LoggedRequest]], bool], *, timeout: float = 30.0, what: str = "the requests"
-    ) -> list[LoggedRequest]:
-        """Wait until the model calls so far are enough for you."""
-        return self._log.wait_for(enough, timeout=timeout, what=what)
-
     def release(self, gate: str | None = None) -> None:
         """Let held replies go: those at a named gate, now and later, or all that are held now."""
         self._server.call(lambda: self._gates.release(gate))
@@ -102,6 +71,8 @@ class StubModelServer:
         path = exchange.request.path
         if path.startswith(_CONTROL):
             await self._control(exchange, path.removeprefix(_CONTROL))
+        elif path == "/v1/models" and exchange.request.method == "GET":
+            exchange.answer_json(200, {"object": "list", "data": [{"id": model} for model in self.models]})
         elif wire := self._wires.get(path):
             await self._serve_model(exchange, wire)
         else:
@@ -117,7 +88,7 @@ class StubModelServer:
             broken = Fault(kind=400, message=f"The stub cannot read this request: {error!r}")
             exchange.answer_json(400, wire.error(400, broken))
             return
-        reply = self._choose(messages)
+        reply = self._choose(messages) if (refused := self._wrong_key(request.headers)) is None else refused
         # The gate is there before anybody can learn of the request: a release right after that finds it.
         gate = self._gates.enter(reply.hold)
         number = self._log.arrive(
@@ -133,6 +104,12 @@ class StubModelServer:
         finally:
             self._gates.leave(gate)
             self._log.finish(number, outcome)
+
+    def _wrong_key(self, headers: Mapping[str, str]) -> Reply | None:
+        given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        if self.key is None or given == self.key:
+            return None
+        return Reply(fault=Fault(kind=401, message=f"Incorrect API key provided: {given}."))
 
     def _choose(self, messages: Sequence[WireMessage]) -> Reply:
         try:

@@ -7,16 +7,15 @@ In process: `with WebhookReceiver() as receiver`. As a process:
 import argparse
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from homing.testing.control import refuse_unknown, show_log
-from homing.testing.gates import Gates
-from homing.testing.loopback import Exchange, LoopbackServer
+from homing.testing.logged_server import LoggedServer
+from homing.testing.loopback import Exchange
 from homing.testing.process import run_until_told
-from homing.testing.request_log import LoggedRequest, RequestLog
 
 How: TypeAlias = int | Literal["hang", "close"]
 """An HTTP status; or say nothing until released (then 200); or close the connection without a word."""
@@ -30,38 +29,19 @@ class _Answer:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class WebhookReceiver:
+class WebhookReceiver(LoggedServer):
     """Answers 200 unless told otherwise."""
 
     def __init__(self, *, port: int = 0, log: Path | None = None) -> None:
+        super().__init__(self._serve, port=port, log=log)
         self._lock = threading.Lock()
         self._answers: list[_Answer] = []
         self._default = _Answer(how=200)
-        self._log = RequestLog(log)
-        self._gates = Gates()
-        self._server = LoopbackServer(self._serve, port=port)
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End everything, what hangs included."""
-        self._server.close()
-        self._log.close()
 
     @property
     def url(self) -> str:
         """Where to send; any path below it is taken as well."""
         return f"{self._server.url}/hook"
-
-    @property
-    def requests(self) -> list[LoggedRequest]:
-        """What was delivered so far, first one first."""
-        return self._log.snapshot()
 
     def answer(self, *hows: How, times: int = 1, headers: Mapping[str, str] | None = None) -> None:
         """Say how the next requests are answered, one after the other."""
@@ -76,16 +56,6 @@ class WebhookReceiver:
     def release(self) -> None:
         """Answer what hangs."""
         self._server.call(self._gates.release)
-
-    def wait_for_requests(self, count: int, *, timeout: float = 30.0) -> list[LoggedRequest]:
-        """Wait until that many requests have come in, answered or not."""
-        return self._log.wait_for_count(count, timeout=timeout)
-
-    def wait_for(
-        self, enough: Callable[[list[LoggedRequest]], bool], *, timeout: float = 30.0, what: str = "the requests"
-    ) -> list[LoggedRequest]:
-        """Wait until the requests so far are enough for you."""
-        return self._log.wait_for(enough, timeout=timeout, what=what)
 
     async def _serve(self, exchange: Exchange) -> None:
         request = exchange.request

@@ -45,6 +45,16 @@ class Arguments:
             raise _wrong(word, "text")
         return str(word.value).strip()
 
+    def texts(self, name: str) -> list[str] | None:
+        """Give a list of texts; one text may hold several, with commas."""
+        word = self.words.get(name)
+        if word is None or word.value is None:
+            return None
+        given = word.value.split(",") if isinstance(word.value, str) else word.value
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in cast(list[object], given)):
+            raise _wrong(word, "a list of texts")
+        return [one.strip() for one in cast(list[str], given) if one.strip()]
+
     def choice(self, name: str, *known: str) -> str | None:
         """Give one of the known values, in whatever case it was written: next-heartbeat is next_heartbeat."""
         given = self.text(name)

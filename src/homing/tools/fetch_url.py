@@ -38,7 +38,7 @@ def offer(clock: Clock, *, network: Network | None = None) -> OutsideTool:
             raise Invalid(
                 'url is missing. A correct call: {"url": "https://example.org/"}', field="url", code="missing"
             )
-        hosts = read_hosts(ctx.agent.hosts)
+        hosts = read_hosts(ctx.agent.all_hosts)
         url, may_go = _where_to(ctx, given, hosts)
         page = await fetch(url, hosts=hosts, may_go=may_go, network=network)
         return _told(page, await read_page(page.body, page.content_type, page.url), clock.now())
@@ -53,6 +53,7 @@ def offer(clock: Clock, *, network: Network | None = None) -> OutsideTool:
         },
         run=run,
         repeatable=True,
+        reads_only=True,
         seconds=SECONDS + CONVERT_SECONDS + 5,
     )
 
@@ -60,8 +61,9 @@ def offer(clock: Clock, *, network: Network | None = None) -> OutsideTool:
 def _where_to(ctx: CallContext, given: str, hosts: Hosts) -> tuple[httpx2.URL, MayGo]:
     """Say what this call asks for, and which URLs it may, its redirects included."""
     url = read_url(given)
-    if ctx.turn.source in _HOSTS_ONLY:
-        opener = "another program" if ctx.turn.source == "hook" else "another agent"
+    # As it acts: the turn after an approval may no more than the one that asked (rule 46).
+    if ctx.turn.acts_as in _HOSTS_ONLY:
+        opener = "another program" if ctx.turn.acts_as == "hook" else "another agent"
         return url, _only(hosts, f"This turn was opened by {opener}, so only hosts on the agent's list can be fetched")
     shown = ctx.shown()
     if shown.outside is None:

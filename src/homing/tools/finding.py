@@ -12,8 +12,9 @@ def wanted_job(ctx: Context, session: Session, given: str | None) -> Job:
     if given is None:
         return see_job(ctx, _own(ctx))
     refusals: list[NotFound] = []
-    # Here first; where nothing is called so, another conversation of the same user may have it.
-    for session_id in (session.id, None):
+    # Here first; where nothing is called so, another conversation of the same user may have it. Rule 60: what its user
+    # has elsewhere is not for those who also read here.
+    for session_id in (session.id,) if session.several else (session.id, None):
         try:
             job = find_job(ctx, given, session_id=session_id)
         except NotFound as unknown:
@@ -32,9 +33,12 @@ def wanted_or_removed_job(ctx: Context, session: Session, given: str | None) -> 
         return wanted_job(ctx, session, given)
     except NotFound as unknown:
         try:
-            return see_job(ctx, (given or "").partition(":")[0].strip(), removed=True)
+            job = see_job(ctx, (given or "").partition(":")[0].strip(), removed=True)
         except NotFound:
             raise unknown from None
+        if session.several and job.session_id != session.id:
+            raise
+        return job
 
 
 def _own(ctx: Context) -> str:

@@ -7,12 +7,16 @@ from datetime import datetime
 from homing.model.brakes import LOOP, disabled_words
 from homing.model.ids import is_id
 from homing.model.jobs import Job
+from homing.model.schedules.suggestions import shortened, unreadable
+from homing.model.schedules.zones import zone
 from homing.model.sessions import Session
 from homing.operations.context import Context
-from homing.operations.job_changes import disable_job, enable_job, skip_job, update_job
-from homing.operations.jobs import add_job, get_job, list_jobs
+from homing.operations.hands import Desk
+from homing.operations.job_changes import disable_job, enable_job, prepare_update_job, skip_job, update_job
+from homing.operations.jobs import add_job, get_job, list_jobs, prepare_add_job
 from homing.operations.removal import remove_job
 from homing.operations.runs import run_job
+from homing.operations.scripts import NOT_TRIED, TriedScript
 from homing.operations.shapes.base import Nothing
 from homing.operations.shapes.base import read as read_ask
 from homing.operations.shapes.job import JobShape, next_fires
@@ -22,6 +26,7 @@ from homing.operations.shapes.job_asks import (
     GetJob,
     JobRef,
     ListJobs,
+    ListUpcoming,
     SkipJob,
     UndoJob,
     UpdateJob,
@@ -29,11 +34,16 @@ from homing.operations.shapes.job_asks import (
 )
 from homing.operations.status import get_status, why_nothing_fires
 from homing.operations.undo import undo_job
+from homing.operations.upcoming import list_upcoming
 from homing.operations.why import why_job
 from homing.store.steps import Done
 from homing.tools import replies
 from homing.tools.finding import wanted_job, wanted_or_removed_job
 from homing.tools.reading import Action, Asked
+
+SCRIPTED = frozenset({"script", "script_language", "script_hosts", "script_seconds"})
+"""Fields that change what a script does: a call that gives one is tried first."""
+_DAYS = ("friday", "2026-11-20", "next week")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +53,7 @@ class Call:
     ctx: Context
     session: Session
     asked: Asked
+    tried: TriedScript = NOT_TRIED
 
     @property
     def now(self) -> datetime:
@@ -53,12 +64,25 @@ class Call:
         return wanted_job(self.ctx, self.session, self.asked.job)
 
 
-def _add(call: Call) -> Done:
-    given = {"session_key": call.session.key, **call.asked.fields}
-    if call.asked.job:
+async def try_script_of(desk: Desk, asked: Asked, home: Callable[[Context], Session]) -> TriedScript:
+    """Run the script once that a call writes; refuse one that does not work."""
+    if asked.action == "add":
+        key = await desk.read(lambda ctx: home(ctx).key)
+        return await prepare_add_job(desk, _ask_to_add(asked, key))
+    before = await desk.read(lambda ctx: wanted_job(ctx, home(ctx), asked.job))
+    return await prepare_update_job(desk, read_ask(UpdateJob, {"job_id": before.id, **asked.fields}))
+
+
+def _ask_to_add(asked: Asked, session_key: str) -> AddJob:
+    given = {"session_key": session_key, **asked.fields}
+    if asked.job:
         # Models put a name where an id may be proposed.
-        given.setdefault("id" if is_id(call.asked.job) else "name", call.asked.job)
-    job = add_job(call.ctx, read_ask(AddJob, given))
+        given.setdefault("id" if is_id(asked.job) else "name", asked.job)
+    return read_ask(AddJob, given)
+
+
+def _add(call: Call) -> Done:
+    job = add_job(call.ctx, _ask_to_add(call.asked, call.session.key), call.tried)
     if job.deduped:
         return _done(job, "updated", replies.changed("Updated", job, call.now, note="It has the same dedupe_key."))
     return _done(job, "added", replies.changed("Added", job, call.now))
@@ -66,20 +90,45 @@ def _add(call: Call) -> Done:
 
 def _list(call: Call) -> Done:
     asked = call.asked
+    # Rule 60: what its user has elsewhere is not for those who also read here.
+    everywhere = asked.everywhere and not call.session.several
+    where = "in all your conversations" if everywhere else "in this conversation"
+    if asked.when:
+        return _list_days(call, asked.when, None if everywhere else call.session.key, where)
     ask = ListJobs(
-        session_key=None if asked.everywhere else call.session.key,
-        all=asked.everywhere,
+        session_key=None if everywhere else call.session.key,
+        all=everywhere,
         enabled=asked.enabled,
         limit=min(max(asked.limit or 50, 1), 200),
     )
     page = list_jobs(call.ctx, ask)
-    where = "in all your conversations" if asked.everywhere else "in this conversation"
     if not page.items:
         return Done(text=f"No automations {where}.")
     noun = "automation" if len(page.items) == 1 else "automations"
-    lines = [replies.line(job, call.now, where=asked.everywhere) for job in page.items]
+    lines = [replies.line(job, call.now, where=everywhere) for job in page.items]
     more = ["There are more; ask with a larger limit, up to 200."] if page.next_cursor else []
     return Done(text="\n".join([f"{len(page.items)} {noun} {where}:", *lines, *more]))
+
+
+def _list_days(call: Call, when: str, session_key: str | None, where: str) -> Done:
+    # The grammar is imported when it is needed.
+    from homing.model.schedules.phrases import LONGEST  # noqa: PLC0415
+    from homing.model.schedules.spans import read_days  # noqa: PLC0415
+
+    tz = call.ctx.zone(call.session)
+    days = read_days(when, now=call.now, tz=tz) if len(when) <= LONGEST else None
+    if days is None:
+        raise unreadable(f"when is not a day or week: {shortened(when)!r}.", field="when", examples=_DAYS)
+    first, last = (day.isoformat() for day in days)
+    ask = read_ask(ListUpcoming, {"from": first, "to": last, "session_key": session_key})
+    found = list_upcoming(call.ctx, ask).finish()
+    stretch = f"{replies.days(*days, call.now.astimezone(zone(tz)).date())} ({tz})"
+    lines = replies.by_job(found.items, tz, call.now)
+    if not lines:
+        return Done(text=f"Nothing is scheduled {stretch} {where}.")
+    more = ["There are more; ask for fewer days."] if found.more else []
+    noun = "automation" if len(lines) == 1 else "automations"
+    return Done(text="\n".join([f"{len(lines)} {noun} {stretch} {where}:", *lines, *more]))
 
 
 def _get(call: Call) -> Done:
@@ -95,7 +144,7 @@ def _update(call: Call) -> Done:
     given = {"job_id": before.id, **call.asked.fields}
     if call.asked.revision is not None:
         given["revision"] = call.asked.revision
-    return _moved(call, before, update_job(call.ctx, read_ask(UpdateJob, given)), "updated")
+    return _moved(call, before, update_job(call.ctx, read_ask(UpdateJob, given), call.tried), "updated")
 
 
 def _remove(call: Call) -> Done:

@@ -87,6 +87,7 @@ OFFERS: Mapping[str, ToolSpec] = {
         description="Search what you remember about the user, also from other conversations.",
         parameters=_one_text("query", "A few words about it"),
         function=recall,
+        reads_only=True,
     ),
     "forget": ToolSpec(
         name="forget",

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
+from homing.model.encodings import known_encoding
+
 # What a model is shown of one page. Together with its other results that must fit the model, page after page.
 MAX_CHARACTERS = 40_000
 CONVERT_SECONDS = 10.0
@@ -28,10 +30,6 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})|^\s*<\?xml[^>]{0,100}?encoding=[\"']([\w.-]{1,40})",
     re.IGNORECASE,
-)
-# Encodings of the web. Python knows more, and some of those take very long.
-_ENCODING = re.compile(
-    r"utf-(8|16|16-le|16-be)|ascii|iso8859-\d+|cp(1\d\d\d|866|874|932|949)|koi8-[rut]|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|johab|tis-620"
 )
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _TITLE = re.compile(r"<title\b[^>]{0,200}>([^<]{1,1000})", re.IGNORECASE)
@@ -130,22 +128,13 @@ def _decode(body: bytes, content_type: str) -> str:
     named = _CHARSET.search(content_type)
     declared = _DECLARED.search(body, 0, 2048)
     names = [named[1] if named else "", (declared[1] or declared[2]).decode("ascii") if declared else ""]
-    for name in filter(None, map(_encoding, names)):
+    for name in filter(None, map(known_encoding, names)):
         return body.decode(name, "replace")
     try:
         return body.decode()
     except UnicodeDecodeError:
         # Browsers read it so where nobody says anything better.
         return body.decode("cp1252", "replace")
-
-
-def _encoding(name: str) -> str | None:
-    try:
-        known = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        return None
-    # What calls itself Latin-1 on the web is Windows'.
-    return {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(known, known) if _ENCODING.fullmatch(known) else None
 
 
 def _title(html: str) -> str:

@@ -21,4 +21,5 @@ OFFER = ToolSpec(
         "properties": {"note": {"type": "string", "description": "What was checked, in a few words, for the record"}},
     },
     function=nothing_to_report,
+    reads_only=True,
 )

@@ -19,17 +19,13 @@ Action = Literal["add", "list", "get", "update", "remove", "enable", "disable", 
 # Fields that another argument may say as well.
 _TWOFOLD = ("message", "kind", "session")
 _USED = {
-    "list": {"job_id", "all", "limit", "enabled"},
+    "list": {"job_id", "all", "limit", "enabled", "when"},
     "disable": {"job_id", "reason", "ends_at"},
     "skip": {"job_id", "count"},
     "undo": {"job_id", "revision"},
 }
 # Parts of a schedule that are not a time by themselves.
 _BESIDES = ("kind", "anchor", "anchor_ms", "interval")
-NO_SCRIPT = (
-    "script is not supported: nothing runs before the agent does. Leave script out and say in message what to check; "
-    "with quiet=true the run stays silent when there is no news."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +37,8 @@ class Asked:
     fields: Mapping[str, object] = field(default_factory=dict[str, object])
     everywhere: bool = False
     enabled: bool | None = None
+    when: str | None = None
+    """The day or week that a list is about."""
     limit: int | None = None
     count: int | None = None
     reason: str | None = None
@@ -56,8 +54,6 @@ def read(raw: Mapping[str, object]) -> Asked:
     """Read one call."""
     action = read_action(raw)
     given = gather(raw, nulls=action == "update")
-    if "script" in given and given.words["script"].value is not None:
-        raise Invalid(NO_SCRIPT, field="script", code="unknown_field")
     changes = action in ("add", "update")
     job = given.text("job_id")
     everywhere = action == "list" and (bool(given.flag("all")) or (job or "").lower() == "all")
@@ -67,6 +63,7 @@ def read(raw: Mapping[str, object]) -> Asked:
         fields=_fields(given, action) if changes else {},
         everywhere=everywhere,
         enabled=given.flag("enabled") if action == "list" else None,
+        when=given.text("when") if action == "list" else None,
         limit=given.whole("limit"),
         count=given.whole("count"),
         reason=given.text("reason"),
@@ -200,7 +197,7 @@ def _values(given: Arguments, *parts: str) -> dict[str, object]:
 def _value(given: Arguments, row: JobField) -> object:
     if row.choices:
         return given.choice(row.name, *row.choices)
-    read = {bool: given.flag, int: given.whole, float: given.number}.get(row.kind, given.text)
+    read = {bool: given.flag, int: given.whole, float: given.number, list: given.texts}.get(row.kind, given.text)
     return read(row.name)
 
 

@@ -1,11 +1,13 @@
 """What a model is told about jobs: the sentence, the id, the zone and the next times, so that it can tell the user."""
 
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 
 from homing.agent.frames import frame
 from homing.model.schedules.describe import MONTHS, WEEKDAYS, clock, listed
 from homing.model.schedules.zones import zone
 from homing.operations.shapes.job import JobShape
+from homing.operations.shapes.run_asks import UpcomingShape
 
 _UNDO = {
     "Added": "remove",
@@ -16,11 +18,16 @@ _UNDO = {
     "Disabled": "enable",
 }
 _LONGEST_MESSAGE = 1000
+_MOST_TIMES = 6
 
 
 def named(job: JobShape) -> str:
     """Name a job so that model, person and program find it again."""
-    return f'"{" ".join(job.name.split())}" ({job.id})'
+    return _called(job.name, job.id)
+
+
+def _called(name: str, job_id: str) -> str:
+    return f'"{" ".join(name.split())}" ({job_id})'
 
 
 def changed(verb: str, job: JobShape, now: datetime, *, note: str = "") -> str:
@@ -41,6 +48,31 @@ def line(job: JobShape, now: datetime, *, where: bool = False) -> str:
     return f"- {named(job)}: {words(job)}. {upcoming(job, now, 1)} {status(job)}{place}"
 
 
+def days(first: date, last: date, today: date) -> str:
+    """Say a stretch of days: on Fri 20 Nov, from Sat 21 Nov to Sun 22 Nov."""
+    begin, end = _day(first, today), _day(last, today)
+    return f"on {begin}" if first == last else f"from {begin} to {end}"
+
+
+def by_job(items: Iterable[UpcomingShape], tz: str, now: datetime) -> list[str]:
+    """Tell what comes, one line per job in the order of their first times, on one clock."""
+    jobs: dict[str, list[UpcomingShape]] = {}
+    for item in items:
+        jobs.setdefault(item.job_id, []).append(item)
+    return [f"- {_called(one[0].job_name, job_id)}: {_times(one, tz, now)}." for job_id, one in jobs.items()]
+
+
+def _times(items: Sequence[UpcomingShape], tz: str, now: datetime) -> str:
+    shown: list[str] = []
+    before = ""
+    for item in items[:_MOST_TIMES]:
+        day, _, at = moment(item.at, tz, now).rpartition(" ")
+        shown.append(at if day == before else f"{day} {at}")
+        before = day
+    left = sum(item.count for item in items) - len(shown)
+    return ", ".join(shown) + (f" and {left} more" if left else "")
+
+
 def words(job: JobShape) -> str:
     """Say the schedule as a part of a sentence; days keep their capital."""
     first = job.words.partition(" ")[0].rstrip("s,")
@@ -57,9 +89,13 @@ def upcoming(job: JobShape, now: datetime, count: int = 3) -> str:
 def moment(instant: str, tz: str, now: datetime) -> str:
     """Say an instant in short: Mon 16 Nov 08:00, with the year if it is not this one."""
     local = datetime.fromisoformat(instant).astimezone(zone(tz))
-    day = f"{WEEKDAYS[local.isoweekday() % 7][:3]} {local.day} {MONTHS[local.month - 1][:3]}"
-    year = "" if local.year == now.astimezone(zone(tz)).year else f" {local.year}"
-    return f"{day}{year} {clock(local.hour, local.minute, local.second)}"
+    day = _day(local.date(), now.astimezone(zone(tz)).date())
+    return f"{day} {clock(local.hour, local.minute, local.second)}"
+
+
+def _day(day: date, today: date) -> str:
+    year = "" if day.year == today.year else f" {day.year}"
+    return f"{WEEKDAYS[day.isoweekday() % 7][:3]} {day.day} {MONTHS[day.month - 1][:3]}{year}"
 
 
 def status(job: JobShape) -> str:

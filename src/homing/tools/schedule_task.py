@@ -3,18 +3,22 @@
 The MCP door offers the same function for a session that its caller names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from homing.model.agents import SCHEDULERS
 from homing.model.errors import MAX_FIELD_ERRORS, Refused
+from homing.model.scripts import MOST_SECONDS
 from homing.model.sessions import Session
 from homing.operations.context import Context
+from homing.operations.hands import Desk
+from homing.operations.scripts import NOT_TRIED, TriedScript
 from homing.store.steps import Done
 from homing.tools.error_text import told
-from homing.tools.job_actions import ACTIONS, Call
+from homing.tools.job_actions import ACTIONS, SCRIPTED, Call, try_script_of
 from homing.tools.reading import Asked, read
-from homing.tools.tool import ToolSpec
+from homing.tools.tool import ToolFunction, ToolSpec
 
 DESCRIPTION = (
     "Do something later, or again and again, in this conversation. Needed for every reminder, later check or regular "
@@ -29,7 +33,7 @@ PARAMETERS: Mapping[str, object] = {
             "type": "string",
             "enum": ["add", "list", "get", "update", "remove", "enable", "disable", "run", "skip"],
             "description": "add: needs when and message. disable = pause. run = now. skip = leave out the next time. "
-            "All but add and list need job_id.",
+            "list: with a day or week as when, only what comes then. All but add and list need job_id.",
         },
         "job_id": {
             "type": "string",
@@ -47,15 +51,41 @@ PARAMETERS: Mapping[str, object] = {
         "reminder": {"type": "boolean", "description": "Send message to the user word for word, no thinking"},
         "isolated": {"type": "boolean", "description": "Work apart, without this conversation, and report here"},
         "quiet": {"type": "boolean", "description": "Stay silent when there is no news"},
+        "script": {
+            "type": "string",
+            "description": "Runs before each run, at no cost; its last line must be "
+            '{"wakeAgent": true|false, "data": …, "state": …}. With false you are not woken. It is tried now.',
+        },
+        "script_language": {
+            "type": "string",
+            "enum": ["bash", "python"],
+            "description": "bash (JSON on stdin), or python (variables job, state, …; fetch(url); no other modules)",
+        },
     },
 }
 
 
-def schedule_task(ctx: Context, session: Session, arguments: Mapping[str, object]) -> Done:
+async def prepare_schedule_task(
+    desk: Desk, arguments: Mapping[str, object], home: Callable[[Context], Session]
+) -> ToolFunction:
+    """Try the script of a call that writes one, before the transaction; give what the call does then."""
+    tried = NOT_TRIED
+    try:
+        asked = read(arguments)
+        if SCRIPTED.intersection(asked.fields):
+            tried = await try_script_of(desk, asked, home)
+    except Refused as refused:
+        raise told(refused, arguments) from refused
+    return partial(schedule_task, tried=tried)
+
+
+def schedule_task(
+    ctx: Context, session: Session, arguments: Mapping[str, object], tried: TriedScript = NOT_TRIED
+) -> Done:
     """Do what a model asks about the jobs of a session; a refusal says how to ask rightly."""
     try:
         asked = read(arguments)
-        done = ACTIONS[asked.action](Call(ctx=ctx, session=session, asked=asked))
+        done = ACTIONS[asked.action](Call(ctx=ctx, session=session, asked=asked, tried=tried))
     except Refused as refused:
         raise told(refused, arguments) from refused
     return replace(done, text="".join([done.text, *_left_out(asked)]))
@@ -64,7 +94,15 @@ def schedule_task(ctx: Context, session: Session, arguments: Mapping[str, object
 def offer(name: str) -> ToolSpec:
     """Offer the tool under the name that an agent's prompts know; a model that calls it by another is understood."""
     others = tuple(other for other in SCHEDULERS if other != name)
-    return ToolSpec(name=name, description=DESCRIPTION, parameters=PARAMETERS, function=schedule_task, aliases=others)
+    return ToolSpec(
+        name=name,
+        description=DESCRIPTION,
+        parameters=PARAMETERS,
+        function=schedule_task,
+        aliases=others,
+        prepare=prepare_schedule_task,
+        seconds=MOST_SECONDS + 30,
+    )
 
 
 def _left_out(asked: Asked) -> list[str]:

@@ -55,6 +55,7 @@ def offer(search_url: str, *, network: Network | None = None) -> OutsideTool:
         },
         run=run,
         repeatable=True,
+        reads_only=True,
         seconds=SECONDS + 5,
     )
 

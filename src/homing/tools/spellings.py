@@ -34,7 +34,6 @@ NAMES = {name: row.name for row in FIELDS for name in row.spellings if name not 
     "all": "all",
     "count": "count",
     "reason": "reason",
-    "script": "script",
 }
 # Parts of a schedule that stand flat among the arguments; the schedule's own reader knows them all.
 SCHEDULE_PARTS = {

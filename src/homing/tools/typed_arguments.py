@@ -6,12 +6,17 @@ from typing import Any, cast
 from homing.model.bounds import nearest
 from homing.model.errors import Invalid
 
-_WORDS = {"string": "text", "integer": "a whole number"}
+_WORDS = {"string": "text", "integer": "a whole number", "array": "a list of texts"}
 
 
 def parameters(*, required: Sequence[str] = (), **properties: Mapping[str, object]) -> Mapping[str, object]:
-    """Make the schema of a tool's parameters: texts and whole numbers."""
+    """Make the schema of a tool's parameters: texts, whole numbers and lists of texts."""
     return {"type": "object", "required": list(required), "properties": properties}
+
+
+def list_of(kind: str, description: str) -> Mapping[str, object]:
+    """Make the schema of a parameter that is a list of texts."""
+    return {"type": "array", "items": {"type": kind}, "description": description}
 
 
 def read_arguments(tool: str, schema: Mapping[str, object], arguments: Mapping[str, object]) -> dict[str, Any]:
@@ -29,7 +34,12 @@ def read_arguments(tool: str, schema: Mapping[str, object], arguments: Mapping[s
     return {name: _typed(name, value, str(known[name]["type"])) for name, value in given.items()}
 
 
-def _typed(name: str, value: object, wanted: str) -> str | int:
+def _typed(name: str, value: object, wanted: str) -> str | int | list[str]:
+    if wanted == "array":
+        # Many models write a list of one as a text.
+        many = [value] if isinstance(value, str) else value
+        if isinstance(many, list) and all(isinstance(one, str) for one in cast("list[object]", many)):
+            return cast("list[str]", many)
     if wanted == "string" and isinstance(value, str):
         return value
     if wanted == "integer" and not isinstance(value, bool):

@@ -9,13 +9,22 @@ from typing import Any
 from homing.agent.frames import frame
 from homing.agent.text import clean
 from homing.model.errors import Invalid
-from homing.sandbox.bubblewrap import WORKSPACE, Bubblewrap
+from homing.sandbox.bubblewrap import FILES, WORKSPACE, Bubblewrap
 from homing.sandbox.files import DEFAULT_LINES, MAX_WORKSPACE, Entry, Excerpt, Workspace
 from homing.sandbox.hosts import read_hosts
 from homing.sandbox.running import MAX_OUTPUT, Ran, run
 from homing.sandbox.share import Share
 from homing.store import Store, Tx, sessions
-from homing.tools.tool import CallContext, OutsideTool
+from homing.tools.conversation_files import (
+    ConversationFiles,
+    FindFiles,
+    Shown,
+    no_files,
+    owner_of,
+    send_file_tool,
+)
+from homing.tools.environments import FindEnvironment, no_environment
+from homing.tools.tool import CallContext, OutsideTool, ToolSpec
 from homing.tools.typed_arguments import parameters, read_arguments
 
 DEFAULT_SECONDS = 60
@@ -37,6 +46,8 @@ class _FileTool:
     parameters: Mapping[str, object]
     work: Callable[[Workspace, Given], str]
     repeatable: bool
+    reads_only: bool = False
+    """It changes nothing, and can also look below /files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +57,17 @@ class WorkspaceTools:
     bubblewrap: Bubblewrap
     share: Share
     store: Store
+    find_environment: FindEnvironment = no_environment
+    find_files: FindFiles = no_files
+
+    @property
+    def files(self) -> ConversationFiles:
+        """Give what shows the files of a conversation to its programs."""
+        return ConversationFiles(store=self.store, share=self.share, find_files=self.find_files)
+
+    def own_offers(self) -> list[ToolSpec]:
+        """Give the tools whose effect is in our own rows."""
+        return [send_file_tool(self.share)]
 
     def offers(self) -> list[OutsideTool]:
         """Give the tools; each call finds the workspace of its turn."""
@@ -54,6 +76,8 @@ class WorkspaceTools:
     def _file_tool(self, name: str, tool: _FileTool) -> OutsideTool:
         async def call(context: CallContext, arguments: Mapping[str, object]) -> str:
             given = read_arguments(name, tool.parameters, arguments)
+            if tool.reads_only and _is_below_files(given.get("path", "")):
+                return _look_at_files(name, given, await self.files.show(context))
             return await asyncio.to_thread(tool.work, await self._workspace(context), given)
 
         return OutsideTool(
@@ -62,6 +86,7 @@ class WorkspaceTools:
             parameters=tool.parameters,
             run=call,
             repeatable=tool.repeatable,
+            reads_only=tool.reads_only,
             seconds=_FILE_SECONDS,
         )
 
@@ -69,24 +94,27 @@ class WorkspaceTools:
         async def call(context: CallContext, arguments: Mapping[str, object]) -> str:
             given = read_arguments("run_command", _COMMAND, arguments)
             command, seconds = _command(given)
-            workspace, started = await self._workspace(context), time.monotonic()
-            # An agent has no packages of its own yet: they would be read-only inside and come first in PATH.
+            workspace, shown = await self._workspace(context), await self.files.show(context)
+            started = time.monotonic()
             ran = await run(
                 self.bubblewrap,
                 [self.bubblewrap.shell, "-c", command],
                 workspace=workspace.folder,
-                hosts=read_hosts(context.agent.hosts) if context.agent.hosts else None,
+                files={name: place.folder for name, place in shown.folders.items()},
+                environment=await self.find_environment(context.agent),
+                hosts=read_hosts(context.agent.all_hosts) if context.agent.all_hosts else None,
                 seconds=seconds,
             )
             took = time.monotonic() - started
             used = await asyncio.to_thread(workspace.used_bytes)
-            return _told(command, ran, seconds, took, used)
+            return _told(command, ran, seconds, took, used, shown.note)
 
         return OutsideTool(
             name="run_command",
             description=(
                 "Run a shell command in a sandbox, with your workspace as its folder. It reaches no network but the"
-                " hosts that you were given, and nothing of it goes on running afterwards."
+                " hosts that you were given, and nothing of it goes on running afterwards. Files of this conversation's"
+                f" messages are at {FILES}/ID/NAME, to read."
             ),
             parameters=_COMMAND,
             run=call,
@@ -105,8 +133,23 @@ def workspace_owner(tx: Tx, context: CallContext) -> tuple[str, ...]:
     session = sessions.get(tx, context.turn.session_id)
     if session.parent_id is not None:
         session = sessions.get(tx, session.parent_id)
-    several = (f"session-{session.id}",) if session.several else ()
-    return context.agent.id, session.user_id, *several
+    return owner_of(context.agent.id, session)
+
+
+def _is_below_files(path: str) -> bool:
+    return path == FILES or path.startswith(f"{FILES}/")
+
+
+def _look_at_files(name: str, given: Given, shown: Shown) -> str:
+    if name == "list_files" and given["path"].rstrip("/") == FILES:
+        lines = list(map(_line, shown.entries()))
+        notes = [shown.note] if shown.note else []
+        listed = frame("workspace.folder", "\n".join(lines), name=FILES) if lines else f"{FILES} is empty."
+        return "\n".join([*notes, listed])
+    place, file = shown.find(given["path"])
+    if name == "list_files":
+        return _list_files(place, {})
+    return _read_file(place, {**given, "path": file})
 
 
 def _read_file(workspace: Workspace, given: Given) -> str:
@@ -167,13 +210,14 @@ def _command(given: Given) -> tuple[str, int]:
     return command, seconds
 
 
-def _told(command: str, ran: Ran, seconds: int, took: float, used: int) -> str:
+def _told(command: str, ran: Ran, seconds: int, took: float, used: int, unreadable: str | None) -> str:
     """Say how a command ended. A program that fails is a result: the tool did what it was asked for."""
     notes = [f"Exit code {ran.code} after {took:.1f} s."]
     if ran.ended == "timeout":
         notes = [f"Stopped after {seconds} s, with everything that it had started."]
     if ran.ended == "output":
         notes = [f"Stopped because it printed more than {MAX_OUTPUT >> 10} kB; let it write to a file instead."]
+    notes += [unreadable] if unreadable else []
     out, err = _decoded(ran.out), _decoded(ran.err)
     if "\ufffd" in out + err:
         notes.append("Not all of the output is text in UTF-8: \ufffd stands for what is not.")
@@ -202,7 +246,7 @@ _COMMAND = parameters(
 )
 _FILE_TOOLS: Mapping[str, _FileTool] = {
     "read_file": _FileTool(
-        description="Read a text file of your workspace.",
+        description=f"Read a text file of your workspace, or of this conversation's messages at {FILES}/ID/NAME.",
         parameters=parameters(
             required=["path"],
             path=_PATH,
@@ -211,6 +255,7 @@ _FILE_TOOLS: Mapping[str, _FileTool] = {
         ),
         work=_read_file,
         repeatable=True,
+        reads_only=True,
     ),
     "write_file": _FileTool(
         description="Write a text file in your workspace, which lasts beyond this conversation. Replaces the old one.",
@@ -234,9 +279,10 @@ _FILE_TOOLS: Mapping[str, _FileTool] = {
         repeatable=False,
     ),
     "list_files": _FileTool(
-        description="List a folder of your workspace.",
+        description=f"List a folder of your workspace, or {FILES}: the files of this conversation's messages.",
         parameters=parameters(path={"type": "string", "description": "A folder; default: the whole workspace's top"}),
         work=_list_files,
         repeatable=True,
+        reads_only=True,
     ),
 }

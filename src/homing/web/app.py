@@ -21,7 +21,8 @@ from homing.model.errors import Error, Forbidden
 from homing.operations.binding import BoundOperation, bind
 from homing.operations.context import Instance
 from homing.store import Store
-from homing.web import custom_endpoints, metrics, waiting
+from homing.web import custom_endpoints, files, metrics, waiting
+from homing.web.compression import CompressionMiddleware
 from homing.web.endpoint import perform
 from homing.web.health import check_ready
 from homing.web.hosts import is_local
@@ -38,6 +39,9 @@ _HANDLERS: Mapping[str, Callable[[AppState, BoundOperation, Request], Awaitable[
     "sign_in": custom_endpoints.sign_in,
     "sign_out": custom_endpoints.sign_out,
     "call_hook": custom_endpoints.call_hook,
+    "add_file": files.add_file,
+    "get_file": files.get_file,
+    "export_session": files.export_session,
 }
 """Those that are not like all others."""
 
@@ -53,7 +57,10 @@ def make_app(*, store: Store, instance: Instance, clock: Clock, limits: Limits |
         ],
         lifespan=_lifespan(state),
         exception_handlers={Error: _refuse, HTTPException: _refuse_by_router},
-        middleware=[Middleware(SecurityMiddleware, store=store, settings=instance.settings, clock=clock)],
+        middleware=[
+            Middleware(SecurityMiddleware, store=store, settings=instance.settings, clock=clock),
+            Middleware(CompressionMiddleware),
+        ],
     )
     app.state.streams = state.streams
     # For code that mounts another door beside this one.

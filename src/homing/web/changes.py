@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from homing.model.messages import Message
 from homing.model.people import Caller
+from homing.operations.approvals import may_see
 from homing.operations.context import Context, Instance
+from homing.operations.deliveries import show_deliveries
+from homing.operations.inbox import count_inbox
+from homing.operations.shapes.approval import ApprovalShape, QuestionShape
 from homing.operations.shapes.base import Answer
-from homing.operations.shapes.delivery import DeliveryShape
+from homing.operations.shapes.inbox import InboxCounts
 from homing.operations.views import show_jobs, show_messages, show_runs, show_session
-from homing.store import Store, Tx, deliveries, jobs, messages, runs, sessions
+from homing.store import Store, Tx, approvals, deliveries, jobs, messages, questions, runs, sessions
 
 BATCH = 200
 _PLACE = re.compile(r"(\d{1,15})(?:\.(\d{1,15}))?")
@@ -45,6 +49,12 @@ class Batch:
     """The session was deleted: nothing follows."""
     closed: frozenset[str] = frozenset()
     """Turns whose end this batch tells; whatever is still said of them is late."""
+    recount: bool = False
+    """Something changed that may stand in an inbox."""
+
+
+_Key = tuple[int, Place, bool, bool]
+"""Session, place, whether messages are numbered, and whether an admin looks: all that makes two looks differ."""
 
 
 class Looks:
@@ -53,11 +63,11 @@ class Looks:
     def __init__(self, store: Store, instance: Instance) -> None:
         self._store = store
         self._instance = instance
-        self._gathering: dict[tuple[int, Place, bool], asyncio.Task[Batch]] = {}
+        self._gathering: dict[_Key, asyncio.Task[Batch]] = {}
 
     async def at(self, caller: Caller, session_id: int, place: Place, *, numbered: bool) -> Batch:
         """Look at what follows a place. The look begins after this call, so it sees whatever rang before it."""
-        key = (session_id, place, numbered)
+        key = (session_id, place, numbered, caller.admin)
         task = self._gathering.get(key)
         if task is None:
             task = self._gathering[key] = asyncio.create_task(self._look(caller, key))
@@ -73,11 +83,15 @@ class Looks:
 
         return await self._store.read(work)
 
-    async def _look(self, caller: Caller, key: tuple[int, Place, bool]) -> Batch:
+    async def inbox(self, caller: Caller) -> InboxCounts:
+        """Count the caller's inbox."""
+        return await self._store.read(lambda tx: count_inbox(Context(tx=tx, caller=caller, instance=self._instance)))
+
+    async def _look(self, caller: Caller, key: _Key) -> Batch:
         # Those woken by the same ring come in the same round of the loop, and join here.
         await asyncio.sleep(0)
         del self._gathering[key]
-        session_id, place, numbered = key
+        session_id, place, numbered, _ = key
 
         def work(tx: Tx) -> Batch:
             return look(Context(tx=tx, caller=caller, instance=self._instance), session_id, place, numbered=numbered)
@@ -108,7 +122,14 @@ def look(ctx: Context, session_id: int, after: Place, *, numbered: bool) -> Batc
     open_turn = shape.turn.id if shape.turn else None
     turns = {message.turn_id for message in found.messages if message.turn_id and message.turn_id != open_turn}
     last_words = gone and not found.more
-    return Batch(place=place, events=b"".join(events), more=found.more, gone=last_words, closed=frozenset(turns))
+    return Batch(
+        place=place,
+        events=b"".join(events),
+        more=found.more,
+        gone=last_words,
+        closed=frozenset(turns),
+        recount=any((found.approval_ids, found.question_ids, found.job_ids, found.run_ids, found.delivery_ids)),
+    )
 
 
 def event(noun: str, shape: Answer, place: Place | None = None) -> bytes:
@@ -130,8 +151,14 @@ def _states(ctx: Context, found: messages.Changes) -> Iterator[bytes]:
     for job in show_jobs(ctx, [bound[job_id] for job_id in found.job_ids if job_id in bound]):
         yield event("job", job)
     carried = deliveries.get_many(ctx.tx, found.delivery_ids)
-    for delivery_id in found.delivery_ids:
-        yield event("delivery", DeliveryShape.of(carried[delivery_id]))
+    for delivery in show_deliveries(ctx.tx, [carried[delivery_id] for delivery_id in found.delivery_ids]):
+        yield event("delivery", delivery)
+    for approval in approvals.get_many(ctx.tx, found.approval_ids).values():
+        # An administrator's home shows cards of others, and a token of theirs may be a plain user's.
+        if may_see(ctx, approval):
+            yield event("approval", ApprovalShape.show(approval))
+    for question in questions.get_many(ctx.tx, found.question_ids).values():
+        yield event("question", QuestionShape.show(question))
 
 
 def _places(told: Sequence[Message], rev: int) -> list[Place]:

@@ -80,7 +80,7 @@ async def make(
     if key is None:
         return _answered(operation, await operation.perform(state.store, state.instance, caller.user_id, ctx, ask))
     kept = {name: value for name, value in given.items() if name not in row.query}
-    once = _Once(operation=operation, user_id=caller.user_id, path=request.url.path, key=key, given=kept)
+    once = Once(operation=operation, user_id=caller.user_id, path=request.url.path, key=key, given=kept)
     if row.kind in ("prepared", "work") and (again := await state.store.read(once.answered_before)) is not None:
         return again
     done = await operation.work_outside(state.store, state.instance, ctx, ask)
@@ -98,7 +98,7 @@ def idempotency_key(request: Request) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Once:
+class Once:
     """A request that is done once under its key."""
 
     operation: BoundOperation
@@ -133,6 +133,10 @@ def _again(row: Operation, kept: KeptAnswer, asked: str) -> Made:
         raise key_reused()
     if row.once is not None:
         made = json.loads(kept.answer)
+        if "id" not in made:
+            raise Conflict(
+                f"The {row.once} of the first request was shown once and is not kept. Ask with a fresh Idempotency-Key."
+            )
         raise Conflict(
             f"The first request made {made['id']}, and its {row.once} was shown once and is not kept. Remove it,"
             " then ask with a fresh Idempotency-Key.",
@@ -142,12 +146,16 @@ def _again(row: Operation, kept: KeptAnswer, asked: str) -> Made:
 
 
 def _answered(operation: BoundOperation, answer: Answer) -> Made:
-    status = 200 if getattr(answer, "deduped", False) else operation.row.status
+    at_once = getattr(answer, "deduped", False) or getattr(answer, "verified", False)
+    status = 200 if at_once else operation.row.status
     return Made(status=status, text=answer.model_dump_json())
 
 
 def _without(text: str, member: str) -> str:
-    return json.dumps({name: value for name, value in json.loads(text).items() if name != member})
+    """Leave out a secret, and what else holds it, such as an address that was made with it."""
+    answer = json.loads(text)
+    secret = str(answer[member])
+    return json.dumps({name: value for name, value in answer.items() if secret not in str(value)})
 
 
 def key_reused() -> "KeyReused":

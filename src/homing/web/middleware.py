@@ -19,7 +19,10 @@ from homing.web.problems import internal, problem_of
 log = structlog.get_logger(__name__)
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    # Pictures of messages: the page fetches them with its key, which no address of a picture can carry.
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -86,7 +89,9 @@ class SecurityMiddleware:
 
 def _dress(headers: MutableHeaders, scope: Scope) -> None:
     for name, value in HEADERS.items():
-        headers[name] = value
+        # A file that is given back has a stricter policy of its own.
+        if name != "Content-Security-Policy" or name not in headers:
+            headers[name] = value
     headers["X-Request-Id"] = scope["state"]["request_id"]
     if "cache-control" not in headers:
         headers["Cache-Control"] = "no-store"

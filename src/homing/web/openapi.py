@@ -30,7 +30,7 @@ _SENTENCES = {
     403: "Not allowed: the role, the Host or the Origin.",
     404: "There is no such thing, or it is not yours.",
     409: "The current state does not allow it.",
-    413: "The body is larger than 1 MB.",
+    413: "The body is larger than 1 MB, or the file larger than 25 MB.",
     422: "A field is not valid.",
     429: "Too many requests; Retry-After says when to try again.",
     500: "A bug in Homing; the log has it under the request_id.",
@@ -59,7 +59,40 @@ _STREAM_PARAMETERS: Mapping[str, list[Json]] = {
 # What signing out gives up stands in the cookie, and what a hook's caller sends is theirs.
 _OTHER_BODIES: Mapping[str, Json | None] = {
     "sign_out": None,
+    "add_file": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "required": ["file"],
+                    "additionalProperties": False,
+                }
+            }
+        },
+    },
     "call_hook": {"content": {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}},
+}
+
+_TEXTS = ("session_key", "user_name", "agent_name", "timezone", "exported_at")
+# What is given as bytes: a file is of any type, an export of one of two.
+_OTHER_ANSWERS: Mapping[str, Json] = {
+    "get_file": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    "export_session": {
+        "text/markdown": {"schema": {"type": "string"}},
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    **{name: {"type": "string"} for name in _TEXTS},
+                    "title": {"type": ["string", "null"]},
+                    "messages": {"type": "array", "items": {"$ref": _REF.format(model="MessageShape")}},
+                },
+                "required": [*_TEXTS, "title", "messages"],
+            }
+        },
+    },
 }
 
 
@@ -75,7 +108,9 @@ def document() -> Json:
         good = dict.fromkeys(operation.row.also, AnsweredShape if operation.row.query else operation.answer)
         for status, answer in ({operation.row.status: operation.answer} | good).items():
             told = operation.row.also.get(status, "Successful Response")
-            content = {"application/json": {"schema": refs[answer, "serialization"]}}
+            content = _OTHER_ANSWERS.get(operation.row.name) or {
+                "application/json": {"schema": refs[answer, "serialization"]}
+            }
             described["responses"][str(status)] = {"description": told, "content": content}
         paths.setdefault(operation.row.public_path, {})[operation.row.method.lower()] = described
     for name, path in STREAMS.items():
@@ -109,7 +144,7 @@ def _operation(operation: BoundOperation, schemas: Json) -> Json:
         "tags": [row.tag],
         "summary": operation.summary,
         "operationId": row.address or row.name,
-        "responses": _refusals(row.method, body=row.has_body),
+        "responses": _refusals(row.method, body=row.has_body, outside=row.kind == "bytes"),
     }
     if row.who == "anyone":
         described["security"] = []
@@ -153,9 +188,9 @@ def _stream(name: str) -> Json:
     }
 
 
-def _refusals(method: str, *, body: bool) -> Json:
+def _refusals(method: str, *, body: bool, outside: bool = False) -> Json:
     """Name every problem that an address can answer with."""
-    absent = {409} if method == "GET" else set[int]()
+    absent = {409} if method == "GET" and not outside else set[int]()
     absent |= set() if body else {413}
     return {
         str(status): {"$ref": f"#/components/responses/{_PROBLEM}{status}", "description": HTTPStatus(status).phrase}

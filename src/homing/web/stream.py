@@ -14,9 +14,11 @@ from homing.operations.agents import CHANGED
 from homing.operations.context import Instance
 from homing.operations.people import TOKENS
 from homing.operations.shapes.base import utc
+from homing.operations.shapes.inbox import InboxCounts
 from homing.store import Store, Tx, sessions, turns
 from homing.store.bell import Ear
-from homing.web.changes import Looks, Place, spelled
+from homing.store.inbox import inbox_topic
+from homing.web.changes import Batch, Looks, Place, event, spelled
 from homing.web.live import Board
 
 PING_SECONDS = 15.0
@@ -109,9 +111,16 @@ class Streams:
             yield self._hello(now, resumed=False)
             line = _Line(self.board, ear)
             yield line.so_far(turn_ids)
+            counts: InboxCounts | None = None
             while not self.leaving:
-                async for events in self._of_changed(caller, line, places, mine):
-                    yield events
+                recount = inbox_topic(caller.user_id) in line.rung
+                async for batch in self._of_changed(caller, line, places, mine):
+                    recount |= batch.recount
+                    yield line.words() + batch.events
+                counted = await self._looks.inbox(caller) if recount else counts
+                if counted is not None and counted != counts:
+                    counts = counted
+                    yield event("inbox", counts)
                 if CHANGED in line.rung:
                     # What a caller may see of an agent is theirs to ask for.
                     yield spelled("agents", "{}")
@@ -121,7 +130,7 @@ class Streams:
 
     async def _of_changed(
         self, caller: Caller, line: "_Line", places: dict[int, Place], mine: str
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncIterator[Batch]:
         changed = {int(topic[len(mine) :]) for topic in line.rung if topic[len(mine) :].isdecimal()}
         if mine in line.rung or (line.look and not line.rung and self._store.postgres):
             # A ring may have been lost: compare everything once.
@@ -133,7 +142,7 @@ class Streams:
                 place = places.get(session_id, Place(rev=0))
                 batch = await self._looks.at(caller, session_id, place, numbered=False)
                 line.close(batch.closed)
-                yield line.words() + batch.events
+                yield batch
                 places[session_id] = batch.place
                 more = batch.more
 

@@ -1,7 +1,4 @@
-"""A home whose time a test moves: real scheduler, lanes and runner over either database, with a scripted model.
-
-SQLite goes by a fake clock. PostgreSQL's clock is the server's, so there time passes by setting every instant back.
-"""
+"""A home whose time a test moves: real scheduler, lanes and runner over either database, with a scripted model."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,14 +12,14 @@ from homing.model.jobs import Job
 from homing.model.messages import Message
 from homing.model.runs import Run
 from homing.operations.shapes.job import JobShape
-from homing.store import Store, Tx, jobs, messages, run_lists
+from homing.store import Store, jobs, messages, run_lists
 from homing.store import tables as t
 from homing.testing import FakeClock, WireMessage
 from homing.testing.scripted import wire_messages
 from support import asking
 from support.ledger import CHAT
 from support.rooms import Room
-from support.worlds import World, write_job
+from support.worlds import World, pass_time, write_job
 
 TOOLS = ("schedule_task", "remember", "recall", "forget")
 
@@ -50,22 +47,7 @@ class Home(Room):
 
     def pass_time(self, **length: float) -> None:
         """Let time pass, for every row alike."""
-        by = timedelta(**length)
-        if not self.store.postgres:
-            self.fake.advance(by)
-            return
-        # A run's id is its instant: one millisecond more, so that no later one falls on an earlier.
-        micros = by // timedelta(microseconds=1) + 1000
-
-        def work(tx: Tx) -> None:
-            for table in t.metadata.sorted_tables:
-                instants = [column for column in table.c if isinstance(column.type, t.Instant)]
-                if instants:
-                    tx.run(
-                        sa.update(table).values({c.name: sa.type_coerce(c, sa.BigInteger) - micros for c in instants})
-                    )
-
-        self.ledger.write(work)
+        pass_time(self.store, self.fake, timedelta(**length))
 
     async def tick(self) -> None:
         """Let the scheduler move all that is due."""

@@ -49,6 +49,13 @@ async def test_an_event_that_wakes_starts_a_turn_with_its_text(home: Home) -> No
     assert home.call()[-1].text.endswith(f"inserted an event into this conversation. {ASKS}\n\n{EVENT}")
 
 
+async def test_an_events_turn_has_the_sender_who_asked_for_it(home: Home) -> None:
+    add_event(home, sender_id="anna")
+    home.pass_time(hours=1, seconds=1)
+    await home.settle()
+    assert home.ledger.turn().sender_id == "anna"
+
+
 async def test_without_a_heartbeat_next_heartbeat_behaves_as_now(home: Home) -> None:
     add_event(home, wake="next_heartbeat")
     home.pass_time(hours=1, seconds=1)

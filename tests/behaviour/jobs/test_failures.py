@@ -13,8 +13,8 @@ from homing.operations.shapes.job_asks import GetJob, JobRef, WhyJob
 from homing.operations.why import why_job
 
 PROVIDER = "Incorrect API key provided: sk-secret. See https://provider.example/keys"
-REFUSED = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
-SILENT = "I could not answer: the model did not respond, even after several tries."
+WRONG_KEY = "I could not answer: the model's provider refused the key. Check it (see `homing doctor`)."
+FAULTY = "I could not answer: the model's server reported an error at every attempt. Try again later."
 # A transient failure is tried again three times inside its turn.
 CALLS = 4
 
@@ -37,19 +37,19 @@ async def test_a_model_failure_is_an_error_on_run_and_job_and_one_short_line_in_
     job = home.add(when="every 1h")
     await come_due(home)
     run = home.only_run(job.id)
-    assert (run.state, run.reason, run.summary) == ("error", "model", REFUSED)
+    assert (run.state, run.reason, run.summary) == ("error", "model", WRONG_KEY)
     assert "Incorrect API key provided: sk-***" in (run.error or "")
     told = state(home, job.id)
-    assert (told.last_status, told.last_error, told.consecutive_failures) == ("error", REFUSED, 1)
+    assert (told.last_status, told.last_error, told.consecutive_failures) == ("error", WRONG_KEY, 1)
     assert told.last_run_id == run.id
     assert home.ask(get_job, GetJob(job_id=job.id)).status == "attention"
     opening, closing = home.shown()
     assert (closing.kind, closing.text, closing.meta["outcome"], closing.meta["reason"]) == (
-        "scheduled", REFUSED, "failed", "model",
+        "scheduled", WRONG_KEY, "failed", "model",
     )  # fmt: skip
     shown = f"{opening} {closing} {told} {home.ask(why_job, WhyJob(job_id=job.id))}"
     assert "Incorrect API key" not in shown
-    assert "provider" not in shown
+    assert "provider.example" not in shown
     home.ledger.check_whole()
 
 
@@ -80,7 +80,7 @@ async def test_a_recurring_job_that_failed_for_good_is_not_retried_and_keeps_its
     job = home.add(when="every 1h")
     await come_due(home)
     [run] = home.runs(job.id)
-    assert (run.state, run.reason, run.summary) == ("error", "model", SILENT)
+    assert (run.state, run.reason, run.summary) == ("error", "model", FAULTY)
     assert len(home.model.seen) == CALLS
     await come_due(home, minutes=20)
     assert len(home.runs(job.id)) == 1
@@ -94,7 +94,7 @@ async def test_after_ten_failures_in_a_row_a_job_is_paused_with_its_reason_and_o
     for _ in range(12):
         await come_due(home)
     assert home.ends(job.id) == [("error", "model")] * 10
-    reason = f"It failed 10 times in a row; the last time: {REFUSED}"
+    reason = f"It failed 10 times in a row; the last time: {WRONG_KEY}"
     assert home.notes() == [f'I paused the automation "fruit watch". {reason}']
     told = home.ask(get_job, GetJob(job_id=job.id))
     assert (told.enabled, told.status, told.state.disabled_reason, told.state.next_run_at) == (
@@ -118,7 +118,7 @@ async def test_ten_failures_in_a_row_pause_a_job_also_when_it_is_run_by_hand(hom
         # A run's id is its instant.
         home.pass_time(seconds=1)
     told = home.ask(get_job, GetJob(job_id=job.id))
-    reason = f"It failed 10 times in a row; the last time: {REFUSED}"
+    reason = f"It failed 10 times in a row; the last time: {WRONG_KEY}"
     assert (told.enabled, told.status, told.state.disabled_reason) == (False, "attention", reason)
     assert home.notes() == [f'I paused the automation "fruit watch". {reason}']
     # By hand it runs on, and is not announced again.
@@ -151,8 +151,8 @@ async def test_a_one_shots_transient_error_is_retried_after_1_5_and_15_minutes_t
         assert {run.scheduled_for for run in later} == {first.scheduled_for}
     assert home.ends(job.id) == [("error", "model")] * 4
     told = home.job(job.id)
-    assert (told.status, told.disabled_reason) == ("attention", f"It failed after 4 tries: {SILENT}")
-    assert home.notes() == [f'I paused the automation "call mum". It failed after 4 tries: {SILENT}']
+    assert (told.status, told.disabled_reason) == ("attention", f"It failed after 4 tries: {FAULTY}")
+    assert home.notes() == [f'I paused the automation "call mum". It failed after 4 tries: {FAULTY}']
     assert "This is another try: the last one failed." in (later[0].prompt or "")
     await come_due(home, days=1)
     assert len(home.runs(job.id)) == 4
@@ -178,7 +178,7 @@ async def test_a_one_shots_permanent_error_pauses_it_at_once_with_the_reason(hom
     await come_due(home)
     assert home.ends(job.id) == [("error", "model")]
     told = home.job(job.id)
-    assert (told.status, told.disabled_reason, told.next_run_at) == ("attention", f"It failed: {REFUSED}", None)
+    assert (told.status, told.disabled_reason, told.next_run_at) == ("attention", f"It failed: {WRONG_KEY}", None)
     assert len(home.model.seen) == 1
     assert len(home.notes()) == 1
 

@@ -9,6 +9,7 @@ from homing.engine.scheduler import Scheduler
 from homing.engine.sweeper import Sweeper
 from homing.store import maintenance, schema
 from support.site import open_site
+from support.worlds import stays_idle
 
 
 def upgrade(home: Home, version: str) -> None:
@@ -49,6 +50,32 @@ async def test_an_old_process_beside_an_upgraded_database_finishes_its_turns_and
     await home.settle()
     assert [turn.outcome for turn in home.ledger.turns("web:second")] == ["answered"]
     assert home.only_run(job.id).state == "ok"
+
+
+async def test_its_scheduler_fires_nothing(home: Home) -> None:
+    job = home.add(None, when="in 10 seconds", payload={"kind": "reminder", "message": "stretch"})
+    home.pass_time(seconds=11)
+    await stays_idle(home.store, home.scheduler().run(), lambda: home.runs(job.id))
+
+
+async def test_it_prunes_nothing(home: Home) -> None:
+    known = schema.current(home.store)[1]
+    job = home.add(None, when="every 1h", payload={"kind": "reminder", "message": "stretch"})
+    for _ in range(2):
+        home.pass_time(hours=1, seconds=1)
+        await home.settle()
+    beats = sweeper(home, home.scheduler())
+    await beats.beat()
+    home.pass_time(days=400)
+    upgrade(home, "9999")
+    await beats.beat()
+    assert await beats.prune()
+    assert len(home.runs(job.id)) == 2
+    upgrade(home, known)
+    await beats.beat()
+    assert await beats.prune()
+    # The newest one of a living job stays.
+    assert len(home.runs(job.id)) == 1
 
 
 async def test_its_doors_take_nothing_and_say_why(home: Home) -> None:

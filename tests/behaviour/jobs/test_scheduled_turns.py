@@ -88,7 +88,7 @@ async def test_the_prompt_knows_job_instant_trigger_and_last_outcome_and_lives_i
     assert "Somebody asked to run it now." in (home.runs(job.id)[-1].prompt or "")
 
     shown = home.ask(get_run, RunRef(run_id=second.id))
-    assert (shown.prompt_ref.id, shown.prompt_ref.version) == ("cron.agent_turn.reminder", 2)
+    assert (shown.prompt_ref.id, shown.prompt_ref.version) == ("cron.agent_turn.reminder", 3)
     assert shown.prompt_ref.sha256 == hashlib.sha256((second.prompt or "").encode()).hexdigest()
 
     def everything(tx: Any) -> str:
@@ -104,7 +104,7 @@ async def test_exactly_one_result_stands_in_the_bound_session_with_its_provenanc
     await come_due(home)
     run = home.only_run(job.id)
     opening, closing = home.shown()
-    ref = {"id": "cron.agent_turn.reminder", "version": 2, "sha256": run.prompt_sha256}
+    ref = {"id": "cron.agent_turn.reminder", "version": 3, "sha256": run.prompt_sha256}
     provenance = {
         "cron_turn": True, "cron_job_id": job.id, "cron_job_name": "fruit watch", "cron_run_id": run.id,
         "cron_prompt_ref": ref, "cron_trigger": "timer", "cron_due_at": utc(run.scheduled_for),

@@ -10,8 +10,9 @@ from homing.engine.abilities import Abilities
 from homing.engine.runner import Runner, pick
 from homing.engine.sweeper import Sweeper
 from homing.model.agents import MAIN
+from homing.model.mcp_servers import McpServer
 from homing.model.people import OWNER
-from homing.store import Tx, agents, maintenance, sessions
+from homing.store import Tx, agents, maintenance, mcp_servers, sessions
 from homing.store import tables as t
 from homing.store.maintenance import Worker
 from support.rooms import Room
@@ -78,6 +79,36 @@ async def test_a_worker_without_workspaces_leaves_such_turns_while_another_has_t
     assert not await unable.runner.step()
     assert await able.runner.step()
     assert room.ledger.turn("web:main").outcome == "answered"
+
+
+async def test_turns_of_an_agent_whose_servers_are_programs_are_left_too(room: Room) -> None:
+    def furnish(tx: Tx) -> None:
+        sessions.add(tx, key="web:other", user_id=OWNER, agent_id="other")
+        mcp_servers.add(
+            tx,
+            McpServer(
+                agent_id="other",
+                name="time",
+                transport="stdio",
+                command="time",
+                args=(),
+                url=None,
+                env={},
+                headers={},
+                hosts=(),
+                policy="allow",
+            ),
+        )
+
+    room.ledger.write(furnish)
+    able, unable = Hand(room, "worker_a", workspaces=True), Hand(room, "worker_b", workspaces=False)
+    await able.beat()
+    await unable.beat()
+    room.ledger.say("hello", "web:other")
+
+    assert not await unable.runner.step()
+    assert await able.runner.step()
+    assert room.ledger.turn("web:other").outcome == "answered"
 
 
 async def test_nothing_waits_where_no_living_worker_has_workspaces(room: Room) -> None:

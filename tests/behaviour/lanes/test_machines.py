@@ -57,10 +57,11 @@ async def test_a_machine_that_breaks_begins_again(tmp_path: Path) -> None:
 
 async def test_channels_are_wired_once_at_the_start_and_only_those_that_are_set_up(tmp_path: Path) -> None:
     plain = open_homing(tmp_path)
-    assert set(make_channels(plain)) == {"webhook"}
+    assert set(make_channels(plain)) == {"webhook", "push"}
     with_mail = replace(plain, settings=replace(plain.settings, smtp_url="smtp://127.0.0.1:25?from=a@b.example"))
     made = make_channels(with_mail)
-    assert {name: channel.name for name, channel in made.items()} == {"webhook": "webhook", "email": "email"}
+    names = {"webhook": "webhook", "push": "push", "email": "email"}
+    assert {name: channel.name for name, channel in made.items()} == names
     await plain.store.close()
 
 

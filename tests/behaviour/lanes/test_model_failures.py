@@ -10,7 +10,7 @@ from support.rooms import Room
 
 PROVIDER = "Incorrect API key provided: sk-secret. See https://provider.example/keys"
 MASKED = "Incorrect API key provided: sk-*** See https://provider.example/keys"
-REFUSED = "I could not answer: the model refused the request. Check its name and key (see `homing doctor`)."
+WRONG_KEY = "I could not answer: the model's provider refused the key. Check it (see `homing doctor`)."
 SILENT = "I could not answer: the model did not respond, even after several tries."
 
 
@@ -38,11 +38,31 @@ async def test_a_wrong_key_gives_one_short_line_and_the_full_error_in_the_record
     await wired.work()
     turn = wired.ledger.turn()
     assert (turn.outcome, turn.reason) == ("failed", "model")
-    assert wired.ledger.texts() == ["hello", REFUSED]
+    assert wired.ledger.texts() == ["hello", WRONG_KEY]
     assert (turn.error or "").startswith(f"{MASKED} (401 from stub)")
     assert "sk-secret" not in (turn.error or "")
     assert len(stub.requests) == 1
     wired.ledger.check_whole()
+
+
+@pytest.mark.parametrize(
+    ("status", "tries", "told"),
+    [
+        (400, 1, "the model refused the request. Check its name and key (see `homing doctor`)."),
+        (404, 1, "the model's provider does not know this model. Check its name (see `homing doctor`)."),
+        (429, 4, "the model's provider reported a rate limit at every attempt. Try again in a few minutes."),
+        (500, 4, "the model's server reported an error at every attempt. Try again later."),
+        (529, 4, "the model's server reported an error at every attempt. Try again later."),
+    ],
+)
+async def test_a_failure_is_called_by_its_name_and_never_by_the_providers_words(
+    wired: Room, stub: StubModelServer, status: int, tries: int, told: str
+) -> None:
+    stub.fail(status, times=9, retry_after_seconds=0, message=PROVIDER)
+    wired.ledger.say("hello")
+    await wired.work()
+    assert wired.ledger.texts() == ["hello", f"I could not answer: {told}"]
+    assert len(stub.requests) == tries
 
 
 async def test_a_run_with_a_wrong_key_is_an_error_and_its_job_has_one_short_line(
@@ -55,7 +75,7 @@ async def test_a_run_with_a_wrong_key_is_an_error_and_its_job_has_one_short_line
     assert (run.state, run.reason) == ("error", "model")
     assert MASKED in (run.error or "")
     assert "sk-secret" not in (run.error or "")
-    said = [text for text in wired.ledger.texts() if "sk-secret" in text or "provider" in text]
+    said = [text for text in wired.ledger.texts() if "sk-secret" in text or "provider.example" in text]
     assert said == []
     assert "sk-secret" not in (run.summary or "")
 

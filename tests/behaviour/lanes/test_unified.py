@@ -6,8 +6,9 @@ import sqlalchemy as sa
 from homing.engine import turn_context
 from homing.model.people import Caller
 from homing.operations.context import Context
+from homing.operations.messages import send_message
 from homing.operations.session_deletion import delete_session
-from homing.operations.shapes.session_asks import DeleteSession
+from homing.operations.shapes.session_asks import DeleteSession, SendMessage
 from homing.store import Store
 from homing.store import tables as t
 from homing.testing.scripted import wire_messages
@@ -155,3 +156,22 @@ async def test_a_summary_made_while_one_of_its_chats_is_deleted_is_not_kept(unif
     unified.ledger.say("what do I like?", "web:desk", user_id="ann")
     await drain(unified)
     assert "They like pears." not in (unified.model.infos[-1].instructions or "")
+
+
+async def test_a_senders_label_moves_no_chat_out_of_the_shared_lane(unified: Room) -> None:
+    def say(text: str, key: str, sender_id: str | None = None) -> None:
+        caller = Caller(user_id="default", role="admin", door="api")
+        asked = SendMessage(session_key=key, text=text, sender_id=sender_id)
+        unified.store.write_now(
+            lambda tx: send_message(Context(tx=tx, caller=caller, instance=unified.instance), asked)
+        )
+
+    for sender in ("ann", "bob"):
+        say(f"I am {sender}", "web:phone", sender)
+        await drain(unified)
+    assert users(unified) == ["ann: I am ann", "bob: I am bob"]
+    say("who wrote?", "web:phone")
+    say("and here?", "web:desk")
+    await drain(unified)
+    lanes = unified.ledger.write(lambda tx: tx.rows(sa.select(t.turn.c.lane_id).distinct()))
+    assert len(lanes) == 1

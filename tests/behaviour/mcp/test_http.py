@@ -106,6 +106,10 @@ async def test_a_client_gives_no_conversation_another_agent(doors: Doors) -> Non
     got = await doors.call("update_session", {"session_key": "web:abc", "agent_id": "main"}, every=True)
     assert got.is_error
     assert "Only a person gives a conversation another agent" in str(got.content)
+    got = await doors.call("add_session", {"key": "web:new", "agent_id": "other"}, every=True)
+    assert got.is_error
+    assert "Only a person gives a conversation another agent" in str(got.content)
+    assert not (await doors.call("add_session", {"key": "web:new"}, every=True)).is_error
     assert not (await doors.call("update_session", {"session_key": "web:abc", "title": "Abc"}, every=True)).is_error
 
 

@@ -19,6 +19,18 @@ from support.sandboxes import need_bubblewrap
 
 SCRIPT = (Path(__file__).parents[2] / "support/bad_mcp_server.py").read_text()
 SECRET = "s3cr3t-value"
+# The last 8 kB of its words begin in the middle of the secret.
+WORDY = """
+import os, sys
+token = os.environ["TOKEN"]
+sys.exit(token * 100 + "x" * (8192 - len(token) // 2 - 9) + "The end.")
+"""
+# The secret stands where the first line is cut.
+BANNER = """
+import os, time
+print("x" * 195 + os.environ["TOKEN"], flush=True)
+time.sleep(3600)
+"""
 
 
 @pytest.fixture
@@ -29,11 +41,11 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "workspaces/one"
 
 
-def line_to(workspace: Path, mode: str) -> Connection:
+def line_to(workspace: Path, mode: str, script: str = SCRIPT) -> Connection:
     program = Program(
         bubblewrap=find_bubblewrap(),
         command=find_command("python3", private=[]),
-        args=("-c", SCRIPT, mode),
+        args=("-c", script, mode),
         workspace=workspace,
         shows_workspace=True,
         hosts=None,
@@ -52,9 +64,9 @@ async def opened(workspace: Path, mode: str = "fine") -> AsyncIterator[Connectio
         await connection.close()
 
 
-async def failure(workspace: Path, mode: str) -> ServerFailed:
+async def failure(workspace: Path, mode: str, script: str = SCRIPT) -> ServerFailed:
     with pytest.raises(ServerFailed) as failed:
-        await line_to(workspace, mode).open()
+        await line_to(workspace, mode, script).open()
     return failed.value
 
 
@@ -178,3 +190,20 @@ async def test_a_cancelled_call_leaves_the_server_usable(workspace: Path) -> Non
         with pytest.raises(asyncio.CancelledError):
             await call
         assert text_of(await connection.call("echo", {"text": "y"})) == "echo: y"
+
+
+async def test_a_secret_that_stands_where_the_last_words_are_cut_is_not_shown_in_part(workspace: Path) -> None:
+    failed = await failure(workspace, "", WORDY)
+
+    assert failed.said.endswith("The end.")
+    assert not any(SECRET[n:] in failed.said for n in range(len(SECRET) - 3))
+
+
+async def test_a_secret_that_stands_where_a_banner_is_cut_is_not_shown_in_part(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 1.0)
+    failed = await failure(workspace, "", BANNER)
+
+    assert failed.said.startswith("xxx")
+    assert not any(SECRET[:n] in failed.said for n in range(4, len(SECRET) + 1))

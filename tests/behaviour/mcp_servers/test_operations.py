@@ -138,8 +138,8 @@ async def test_a_repeated_idempotency_key_is_answered_without_another_start(site
 
 
 REFUSED = {
-    "uvx": ({"command": "uvx", "args": ["mcp-server-time"]}, "packages of an agent come with approvals"),
-    "npx": ({"command": "/usr/bin/npx"}, "packages of an agent come with approvals"),
+    "uvx": ({"command": "uvx", "args": ["mcp-server-time"]}, 'install_packages with pip ["mcp-server-time"]'),
+    "npx": ({"command": "/usr/bin/npx"}, "its tool install_packages"),
     "a missing command": ({"command": "no-such-server"}, "There is no program no-such-server on this machine"),
     "a relative command": ({"command": "./server"}, "There is no program"),
     "neither": ({}, "Give a command"),

@@ -1,6 +1,7 @@
 """MCP tools in turns: which are offered, when their server starts and ends, and what a model is told."""
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from sqlalchemy import event
 
 from behaviour.mcp_servers.conftest import Worker
 from behaviour.mcp_servers.sites import SERVERS, add, let_reach, listed
-from homing.store import Tx, mcp_servers
+from homing.model.errors import Lost
+from homing.operations.mcp_servers import note_failed_start
+from homing.store import Tx, mcp_servers, turns
 from homing.store import tables as t
 from homing.testing import tool_call
 from homing.testing.replies import ToolCall
@@ -102,7 +105,7 @@ async def test_a_result_of_5_mb_is_cut_inside_its_frame(worker: Worker) -> None:
     assert "[cut: 5000000 bytes were too many]\n[end of data " in big
 
 
-async def test_tools_that_ask_are_denied_or_not_accepted_are_not_offered(worker: Worker) -> None:
+async def test_tools_that_are_denied_or_switched_off_are_not_offered_and_those_that_ask_are(worker: Worker) -> None:
     await add(worker.site, **scripted(name="asks", policy="ask"))
     await add(worker.site, **scripted(name="denied", policy="deny"))
     await add(worker.site, **scripted(name="off"))
@@ -111,8 +114,8 @@ async def test_tools_that_ask_are_denied_or_not_accepted_are_not_offered(worker:
     await worker.site.owner.patch(f"{SERVERS}/bad", json={"tool_policies": {"write": "ask"}})
     await worker.say("hello", "Hi.")
 
-    assert {name.partition("_")[0] for name in worker.offered} == {"bad"}
-    assert "bad_write" not in worker.offered
+    assert {name.partition("_")[0] for name in worker.offered} == {"asks", "bad"}
+    assert "bad_write" in worker.offered
 
 
 async def test_a_server_removed_in_mid_turn_is_refused_at_its_next_call(worker: Worker) -> None:
@@ -168,18 +171,80 @@ async def test_three_failed_starts_in_a_row_leave_the_tools_out_with_one_note(
     await worker.say("go", call, call, call, call, "Done.")
 
     assert ["OAuth is not supported" in result for result in worker.results] == [True, True, True, False]
-    assert worker.results[-1] == "The MCP server web does not start any more, so its tools are off."
+    assert worker.results[-1] == (
+        "The MCP server web does not start at the moment, so its tools are off. It is tried again later."
+    )
     [server] = await listed(worker.site)
     assert (server["state"], "OAuth" in server["error"]) == ("failing", True)
     await worker.say("again", "Hm.")
     assert "web_echo" not in worker.offered
     messages = (await worker.site.owner.get("/api/sessions/web:talk/messages")).json()["items"]
     [note] = [message["text"] for message in messages if message["kind"] == "note"]
-    assert note.endswith("To try it again: homing mcp-servers test web --agent main")
+    assert note.endswith("To try it now: homing mcp-servers test web --agent main")
     http_server.mode = "fine"
     await worker.site.owner.post(f"{SERVERS}/web/test")
     await worker.say("now", call, "Done.")
     assert "echo: x" in worker.results[-1]
+
+
+def let_time_pass(site: Site, minutes: int) -> None:
+    """Let the last note about every server be older."""
+
+    def work(tx: Tx) -> None:
+        ago = tx.now() - timedelta(minutes=minutes)
+        tx.run(sa.update(t.mcp_server).values(updated_at=ago))
+
+    site.world.write(work)
+
+
+async def test_a_failing_server_is_tried_again_by_itself_each_time_later_and_mends_itself(
+    worker: Worker, http_server: HttpMcpServer
+) -> None:
+    await add(worker.site, name="web", url=http_server.url, policy="allow")
+    http_server.mode = "401"
+    call = tool_call("web_echo", {"text": "x"})
+    await worker.say("go", call, call, call, "Done.")
+    let_time_pass(worker.site, minutes=4)
+    await worker.say("too early", "Hm.")
+    assert "web_echo" not in worker.offered
+
+    let_time_pass(worker.site, minutes=6)
+    await worker.say("again", call, call, "Done.")
+    assert ["OAuth" in result for result in worker.results[-2:]] == [True, False]
+    [server] = await listed(worker.site)
+    assert server["state"] == "failing"
+    wait = datetime.fromisoformat(server["retry_at"]) - datetime.fromisoformat(server["updated_at"])
+    assert wait == timedelta(minutes=10)
+    let_time_pass(worker.site, minutes=6)
+    await worker.say("too early again", "Hm.")
+    assert "web_echo" not in worker.offered
+
+    http_server.mode = "fine"
+    let_time_pass(worker.site, minutes=11)
+    await worker.say("now", call, "Done.")
+    assert "echo: x" in worker.results[-1]
+    [server] = await listed(worker.site)
+    assert (server["state"], server["retry_at"], server["error"]) == ("ready", None, None)
+    messages = (await worker.site.owner.get("/api/sessions/web:talk/messages")).json()["items"]
+    assert len([message for message in messages if message["kind"] == "note"]) == 1
+
+
+async def test_a_worker_that_lost_its_turn_writes_nothing_about_a_start_that_failed(worker: Worker) -> None:
+    await add(worker.site, **scripted())
+    [made] = worker.site.world.write(lambda tx: mcp_servers.listed(tx, "main"))
+    await worker.say("hello", "Hi.")
+
+    def late(tx: Tx) -> None:
+        turn_id = tx.rows(sa.select(t.turn.c.id))[0].id
+        turn = turns.get_turn(tx, turn_id)
+        assert turn is not None
+        for _ in range(3):
+            note_failed_start(tx, made, "It broke.", counts=True, turn=turn, unified=False)
+
+    with pytest.raises(Lost):
+        worker.site.world.write(late)
+    [server] = await listed(worker.site)
+    assert (server["state"], server["error"]) == ("ready", None)
 
 
 async def test_an_idle_server_is_stopped(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,3 +434,24 @@ async def test_what_a_model_remembers_after_an_mcp_result_is_unconfirmed(worker:
 
     assert memory["confirmed"] is False
     assert "bad_echo" in memory["source"]
+
+
+async def test_an_approved_call_of_a_server_that_may_be_tried_again_starts_it(worker: Worker) -> None:
+    """It is offered to a turn by then, so it must be found for the yes to what that turn asked, too."""
+    await add(worker.site, **scripted(policy="ask"))
+
+    failing = sa.update(t.mcp_server).values(state="failing", failed_starts=3, error="no owls")
+    worker.site.world.write(lambda tx: tx.run(failing))
+    let_time_pass(worker.site, minutes=6)
+    assert (await listed(worker.site))[0]["state"] == "failing"
+    await worker.say("go", called("echo", text="one"), "I asked.")
+    [approval] = (await worker.site.owner.get("/api/approvals?state=pending")).json()["items"]
+    worker.model.reply("It answered.")
+    answer = {"decision": "approve", "digest": approval["digest"]}
+    await worker.site.owner.post(f"/api/approvals/{approval['id']}", json=answer)
+    found = dict[str, Any]()
+    async with asyncio.timeout(20):
+        while not found.get("finished_at"):  # what a server tells, asked again
+            await asyncio.sleep(0.02)
+            found = (await worker.site.owner.get(f"/api/approvals/{approval['id']}")).json()
+    assert (found["state"], found["result"]) == ("done", "echo: one"), found

@@ -52,9 +52,8 @@ def test_a_test_goes_to_one_address_and_is_seen_in_the_session(world: World) -> 
     session(world)
     hook = world.ask(add_webhook, AddWebhook(url="https://example.com/in"))
     delivery = send_test(world, hook.address)
-    assert list(delivery.plain()) == (
-        "id session_key seq address state attempts next_attempt_at sent_at receipt error".split()
-    )
+    fields = "id session_key seq address state attempts next_attempt_at sent_at receipt skipped error"
+    assert list(delivery.plain()) == [*fields.split(), "parts", "parts_sent", "unsure", "first_words", "session_title"]
     assert (delivery.state, delivery.address, delivery.session_key) == ("pending", hook.address, "web:abc")
     assert send_test(world, "web:abc").state == "sent"
     [first, _] = world.ask(list_messages, ListMessages(session_key="web:abc")).items
@@ -84,12 +83,27 @@ def test_deliveries_are_listed_newest_first_by_page_state_and_session(world: Wor
     session(world)
     sent = [send_test(world, "web:abc").id for _ in range(3)]
     page = world.ask(ops.list_deliveries, ListDeliveries(limit=2))
+    assert all(one.first_words for one in page.items)
     assert [d.id for d in page.items] == [sent[2], sent[1]]
     rest = world.ask(ops.list_deliveries, ListDeliveries(limit=2, cursor=page.next_cursor))
     assert ([d.id for d in rest.items], rest.next_cursor) == ([sent[0]], None)
     assert world.ask(ops.list_deliveries, ListDeliveries(state="pending")).items == []
     assert len(world.ask(ops.list_deliveries, ListDeliveries(session_key="web:abc")).items) == 3
     assert world.ask(ops.list_deliveries, ListDeliveries(), caller=STRANGER).items == []
+
+
+def test_deliveries_to_outside_are_listed_by_themselves(world: World) -> None:
+    session(world)
+    hook = world.ask(add_webhook, AddWebhook(url="https://example.com/in"))
+    carried = []
+    for _ in range(3):
+        carried.append(send_test(world, hook.address).id)
+        send_test(world, "web:abc")
+    page = world.ask(ops.list_deliveries, ListDeliveries(outside=True, limit=2))
+    assert [one.id for one in page.items] == [carried[2], carried[1]]
+    rest = world.ask(ops.list_deliveries, ListDeliveries(outside=True, limit=2, cursor=page.next_cursor))
+    assert ([one.id for one in rest.items], rest.next_cursor) == ([carried[0]], None)
+    assert len(world.ask(ops.list_deliveries, ListDeliveries()).items) == 6
 
 
 def test_a_job_whose_result_did_not_arrive_wants_attention(world: World) -> None:

@@ -127,7 +127,7 @@ def test_a_system_event_wakes_the_lane_or_is_laid_in_for_the_heartbeat(world: Wo
         awake = make_job(tx, "awake", payload_kind="system_event")
         make_job(tx, "beat", kind="system", dedupe_key="heartbeat")
         asleep = make_job(tx, "asleep", payload_kind="system_event", wake="next_heartbeat")
-        fire(tx, [firing(awake), firing(asleep)], unified=False, beating=True)
+        fire(tx, [firing(awake), firing(asleep)], unified=False, beating={asleep.session_id})
 
     world.write(work)
     assert [(i.source, i.line, i.run_id) for i in rows(world, t.inbound)] == [

@@ -91,9 +91,17 @@ def test_only_an_admin_grants_a_mail_address_to_oneself_or_to_another(world: Wor
         ({"address": "slack:C1"}, "address", "Nothing can be sent to slack:C1 from here"),
         ({"address": "web:other"}, "address", "Nothing can be sent to web:other from here"),
         ({"address": "webhook:wh_none"}, "address", "There is no webhook wh_none"),
-        ({"address": MAIL, "session_key": "web:other"}, "session_key", "cannot be set"),
-        ({"address": MAIL, "host": "example.org"}, "host", "cannot be set"),
-        ({"address": MAIL, "to_agent_id": "other"}, "to_agent_id", "cannot be set"),
+        ({"address": MAIL, "session_key": "web:other"}, "session_key", "Give only one"),
+        (
+            {"address": MAIL, "host": "example.org"},
+            "host",
+            "Give only one: an address, a session_key, a to_agent_id or a host",
+        ),
+        ({"host": "example.org", "user": "default"}, "user", "for every user of it"),
+        ({"host": "https://example.org/x"}, "host", "is not a host"),
+        ({"host": "*.org"}, "host", "it would open a whole top-level domain"),
+        ({"host": "10.0.0.1"}, "host", "an address needs its port"),
+        ({"address": MAIL, "to_agent_id": "other"}, "to_agent_id", "Give only one"),
     ],
 )
 def test_what_cannot_be_granted_is_refused_with_a_sentence(

@@ -48,8 +48,9 @@ def test_a_job_has_every_field_of_the_contract(world: World) -> None:
         (
             "id name description enabled kind status status_words session_key user_id agent_id sender_id"
             " schedule words next session write_back continue payload wake catch_up catch_up_window_seconds quiet"
-            " delete_after_run dedupe_key starts_at ends_at max_runs may_schedule origin revision"
-            " created_at updated_at removed_at state"
+            " delete_after_run dedupe_key starts_at ends_at max_runs may_schedule origin revision script"
+            " script_language script_hosts script_seconds script_state max_cost_usd_per_day alert_after alert_to usage"
+            " session_title created_at updated_at removed_at state"
         ).split()
     )
     assert (
@@ -253,6 +254,8 @@ def test_jobs_are_filtered_by_session_state_and_words(world: World) -> None:
     assert ids(q="APP") == [apples.id]
     assert ids(q=apples.id[:8]) == [apples.id]
     assert ids(q="100%") == []
+    world.ask(remove_job, JobRef(job_id=pears.id))
+    assert (ids(), ids(removed=True), ids(removed=True, q="apples")) == ([apples.id], [pears.id], [])
 
 
 def test_recent_runs_are_shown_only_when_asked_for(world: World) -> None:
@@ -293,7 +296,7 @@ def test_a_status_is_the_same_in_the_job_in_filters_and_in_counts(world: World) 
         if state:
             world.write(lambda tx, job=job, state=state: write_job(tx, job.id, state))
     shown = world.ask(list_jobs, ListJobs()).items
-    counted = world.write(lambda tx: job_lists.count_by_status(tx, "default"))
+    counted = world.write(lambda tx: job_lists.count_by_status(tx, "default", listed_since=tx.now()))
     assert counted == {"active": 2, "paused": 1, "attention": 2, "done": 1}
     for status, count in counted.items():
         filtered = {job.id for job in world.ask(list_jobs, read(ListJobs, {"status": status})).items}

@@ -59,7 +59,7 @@ def test_nobody_takes_over_a_key_of_another_channel_or_of_another_user(world: Wo
 
 def test_texts_that_cannot_be_taken_are_refused(world: World) -> None:
     assert field_codes(refused(lambda: send(world, "x" * 16385), Invalid)) == {"text": "out_of_range"}
-    assert field_codes(refused(lambda: send(world, ""), Invalid)) == {"text": "out_of_range"}
+    assert field_codes(refused(lambda: send(world, ""), Invalid)) == {"text": "missing"}
     assert field_codes(refused(lambda: send(world, " \n"), Invalid)) == {"text": "missing"}
     assert field_codes(refused(lambda: send(world, mode="shout"), Invalid)) == {"mode": "out_of_range"}
 
@@ -118,7 +118,10 @@ def test_a_message_has_every_field_of_the_contract_in_its_order(world: World) ->
     [message] = world.ask(list_messages, ListMessages(session_key="web:abc")).items
     assert (
         list(message.plain())
-        == ("session_key seq role kind text turn_id inbound_id model meta created_at cards deliveries").split()
+        == (
+            "session_key seq role kind text turn_id inbound_id model meta created_at cards deliveries unasked"
+            " files approval question promise"
+        ).split()
     )
 
 

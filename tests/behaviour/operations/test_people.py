@@ -22,20 +22,29 @@ from homing.operations.people import (
     update_me,
 )
 from homing.operations.runs import run_job
+from homing.operations.session_deletion import delete_session
+from homing.operations.sessions import list_sessions
 from homing.operations.shapes.base import Nothing, read
 from homing.operations.shapes.job_asks import AdminListJobs, DisableJob, JobRef, UpdateJob
 from homing.operations.shapes.people_asks import CreateToken, ListTokens, SignIn, SignOut, TokenRef, UpdateMe
+from homing.operations.shapes.session_asks import DeleteSession, ListSessions
 from homing.operations.status import get_status
 from homing.store import maintenance
 from homing.store import tables as t
-from support.asking import PERSON_TURN, add, agent, field_codes, refused
+from support.asking import PERSON_TURN, add, agent, field_codes, refused, session
 from support.worlds import OWNER_CALLER, STRANGER, World
 
 
 def test_one_changes_ones_own_name_and_zone(world: World) -> None:
     assert world.ask(get_me, Nothing()).plain() == {
-        "user_id": "default", "name": "Owner", "role": "admin", "timezone": None,
-    }  # fmt: skip
+        "user_id": "default",
+        "name": "Owner",
+        "role": "admin",
+        "timezone": None,
+        "quiet_hours": None,
+        "approve": False,
+        "home": None,
+    }
     changed = world.ask(update_me, UpdateMe(name="Ada", timezone="asia/tokyo"))
     assert (changed.name, changed.timezone) == ("Ada", "Asia/Tokyo")
     assert add(world, when="every day at 9").schedule.tz == "Asia/Tokyo"
@@ -44,6 +53,23 @@ def test_one_changes_ones_own_name_and_zone(world: World) -> None:
         "timezone": "unknown_timezone"
     }
     assert field_codes(refused(lambda: read(UpdateMe, {"role": "admin"}), Invalid)) == {"role": "read_only"}
+
+
+def test_home_is_the_first_conversation_until_another_own_one_is_chosen(world: World) -> None:
+    session(world, "web:first")
+    session(world, "web:second")
+    session(world, "web:theirs", STRANGER.user_id)
+    assert world.ask(get_me, Nothing()).home == "web:first"
+    assert world.ask(update_me, UpdateMe(home="web:second")).home == "web:second"
+    for key in ("web:theirs", "web:none", "unified:default"):
+        refused(lambda key=key: world.ask(update_me, UpdateMe(home=key)), NotFound)
+    shown = {one.key: one.home for one in world.ask(list_sessions, ListSessions()).items}
+    assert shown == {"web:first": False, "web:second": True}
+    world.ask(delete_session, DeleteSession(session_key="web:second"))
+    assert world.ask(get_me, Nothing()).home == "web:first"
+    session(world, "web:third")
+    world.ask(update_me, UpdateMe(home="web:third"))
+    assert world.ask(update_me, UpdateMe(home=None)).home == "web:first"
 
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
@@ -135,7 +161,7 @@ def test_the_status_counts_ones_own_things(world: World) -> None:
     status = world.ask(get_status, Nothing())
     plain = status.plain()
     assert list(plain) == (
-        "version server_time timezone model database scheduler jobs status_words runs deliveries".split()
+        "version server_time timezone model database channels scheduler jobs status_words runs deliveries".split()
     )
     assert plain["jobs"] == {"active": 1, "paused": 1, "attention": 0, "done": 0}
     assert plain["runs"] == {"queued": 1, "running": 0}

@@ -60,9 +60,10 @@ def test_a_reminder_run_now_is_on_the_screen_at_once(world: World) -> None:
     job = add(world, payload={"kind": "reminder", "message": "Stretch!"}, message=None)
     run = run_now(world, job.id)
     assert (run.state, run.summary) == ("ok", "Stretch!")
-    assert [d.plain() | {"id": ""} for d in run.deliveries] == [
-        {"id": "", "address": "web:abc", "state": "sent", "attempts": 1, "error": None}
-    ]
+    told = {"id": "", "address": "web:abc", "state": "sent", "attempts": 1, "error": None}
+    # The screen reads the message itself: nothing is cut into parts.
+    uncut = {"parts": 0, "parts_sent": 0, "unsure": False}
+    assert [d.plain() | {"id": ""} for d in run.deliveries] == [told | uncut]
     [message] = world.ask(list_messages, ListMessages(session_key="web:abc")).items
     assert (message.kind, message.text, message.seq) == ("reminder", "Stretch!", run.closing_seq)
     assert [d.state for d in message.deliveries] == ["sent"]
@@ -77,11 +78,11 @@ def test_a_run_shown_alone_is_whole_and_in_lists_it_is_lean(world: World) -> Non
             "id job_id job_name trigger trigger_words scheduled_for state state_words waiting_for reason"
             " reason_words queued_at started_at finished_at duration_ms lateness_ms attempt missed_count"
             " missed_until summary error error_summary prompt_ref prompt variables session_key turn_id opening_seq"
-            " closing_seq next_run_at usage steps retries deliveries"
+            " closing_seq next_run_at usage gate steps retries deliveries"
         ).split()
     )
     [row] = world.ask(list_runs, ListRuns()).items
-    assert set(whole) - set(row.plain()) == {"prompt", "variables", "error", "steps", "retries"}
+    assert set(whole) - set(row.plain()) == {"prompt", "variables", "error", "gate", "steps", "retries"}
 
 
 def test_runs_are_listed_newest_first_by_page_job_session_state_and_time(world: World) -> None:

@@ -38,8 +38,8 @@ def test_a_session_has_every_field_of_the_contract_in_its_order(world: World) ->
     assert (
         list(made.plain())
         == (
-            "key title agent_id user_id timezone state turn lane lane_size addresses automations last_message revision"
-            " created_at updated_at deleted_at"
+            "key title agent_id model user_id timezone state turn lane lane_size addresses home automations"
+            " last_message unread read_seq pinned archived branch_of revision created_at updated_at deleted_at"
         ).split()
     )
     assert (made.key, made.title, made.timezone, made.state) == ("web:abc", "Fruit", "Asia/Tokyo", "idle")

@@ -144,12 +144,12 @@ def test_a_workspace_that_is_not_there_is_refused(driver: Driver) -> None:
 
 
 def _until_started(driver: Driver) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not (driver.workspace / "started").exists() and time.monotonic() < end:
         time.sleep(0.005)
 
 
-def _until_dead(mark: str, seconds: float = 10) -> list[str]:
+def _until_dead(mark: str, seconds: float = 60) -> list[str]:
     """Wait for the last process of a run; give those that outlive the wait."""
     end = time.monotonic() + seconds
     while (left := alive(mark)) and time.monotonic() < end:

@@ -103,7 +103,7 @@ def test_each_file_that_cannot_be_read_has_its_sentence(workspace: Workspace) ->
 
     assert refused(lambda: workspace.read_file("missing")) == "missing does not exist; list_files shows what does."
     assert refused(lambda: workspace.read_file("binary")) == "binary is not text in UTF-8."
-    assert refused(lambda: workspace.read_file("huge")) == "huge has more than 2 MB; read parts of it with a program."
+    assert refused(lambda: workspace.read_file("huge")) == "huge has more than 2 MB; use a program to take parts of it."
     assert refused(lambda: workspace.read_file("short", offset=5)) == "short has 1 lines."
     assert refused(lambda: workspace.read_file("short", offset=0)) == "offset and limit count lines from 1."
     assert "through a link or a file" in refused(lambda: workspace.read_file("short/x"))

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import gc
 import os
+import socket
 import socketserver
 import tempfile
 import threading
@@ -94,8 +95,8 @@ class Client:
 
 @asynccontextmanager
 async def proxied(*entries: str, names: Names | None = None) -> AsyncGenerator[Client]:
-    more = {} if names is None else {"look_up": names.look_up}
-    async with open_proxy(read_hosts(entries), **more) as path:
+    look_up = socket.getaddrinfo if names is None else names.look_up
+    async with open_proxy(read_hosts(entries), look_up=look_up) as path:
         yield Client(path)
 
 
@@ -268,6 +269,20 @@ async def test_a_run_moves_no_more_than_its_measure(port: int) -> None:
         answer = await client.ask(f"GET http://127.0.0.1:{port}/")
     assert answer.startswith("HTTP/1.1 403")
     assert "A program moves at most 100 MB per run." in answer
+
+
+async def test_a_program_that_goes_on_has_its_measure_again_after_a_while(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proxy, "MAX_BYTES", 100_000)
+    ask = f"PUT http://127.0.0.1:{port}/{'x' * 40_000}"
+    async with open_proxy(read_hosts([f"127.0.0.1:{port}"]), goes_on=True) as path:
+        client = Client(path)
+        answers = [await client.ask(ask) for _ in range(4)]
+        monkeypatch.setattr(proxy, "WINDOW_SECONDS", 0.0)
+        later = await client.ask(ask)
+    assert "A program moves at most 0 MB in 10 minutes." in answers[-1]
+    assert later.startswith("HTTP/1.0 501")
 
 
 async def test_the_end_of_a_run_ends_its_connections(port: int) -> None:

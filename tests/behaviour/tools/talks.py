@@ -1,7 +1,11 @@
 """A conversation through the real lane: a person's message in, the closing out; model, keeper and tools are real."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+
+import sqlalchemy as sa
 
 from homing.agent.models import Models
 from homing.agent.offline.plans import LABEL
@@ -13,6 +17,7 @@ from homing.model.messages import Message
 from homing.model.people import OWNER
 from homing.model.sessions import Session
 from homing.store import Tx, inbounds, jobs, messages, sessions
+from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.tools.tool import OutsideTool
 from homing.tools.toolbox import toolbox
@@ -60,7 +65,16 @@ class Talk:
         before = len(self.messages())
         await self.world.store.write(enter)
         await self.work()
-        return next(message for message in self.messages()[before:] if message.role == "assistant")
+        said = self.messages()[before:]
+        return next(message for message in said if message.role == "assistant" and message.kind != "question")
+
+    async def dies(self, text: str, *, at: asyncio.Event) -> None:
+        """Say something to a worker that dies when an event is set: it writes nothing more, and its claim ends."""
+        working = asyncio.create_task(self.closing(text))
+        await at.wait()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        self.world.write(lambda tx: tx.run(sa.update(t.turn).values(claimed_until=tx.now() - timedelta(seconds=1))))
 
     async def work(self, lane_id: int | None = None) -> None:
         """Work whatever waits in the lane, or in that of an isolated run."""

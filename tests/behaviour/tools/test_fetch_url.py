@@ -3,12 +3,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
-import sqlalchemy as sa
 
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.agent.frames import frame
@@ -20,7 +18,6 @@ from homing.operations.shapes.base import read
 from homing.operations.shapes.job_asks import AddJob, UndoJob, UpdateJob
 from homing.operations.undo import undo_job
 from homing.store import Tx, inbounds, memories, sessions, steps
-from homing.store import tables as t
 from homing.store.inbounds import NewInbound
 from homing.testing import ScriptedModel, scripted_model, tool_call
 from homing.tools import fetch_url
@@ -505,14 +502,9 @@ async def test_killed_in_the_middle_of_a_page_the_page_is_fetched_again(open_tal
         server.pages["/"] = hang
         model = scripted_model([fetch(server.url()), fetch("https://made.example/up"), "Read."])
         talk = open_talk("fetch_url", model=model, hosts=(server.place,), outside=[fetch_url.offer(world.clock)])
-        working = asyncio.create_task(talk.closing("look"))
-        await asked.wait()
-        # A dead worker writes nothing more; another takes its turn up when its claim has run out.
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
+        await talk.dies("look", at=asked)
         died.set()
         server.pages["/"] = page("<p>Owls are back.")
-        world.write(lambda tx: tx.run(sa.update(t.turn).values(claimed_until=tx.now() - timedelta(seconds=1))))
         await talk.work()
     assert server.paths == ["/", "/"]
     assert talk.messages()[-1].text == "Read."

@@ -1,11 +1,13 @@
 """The phrases people write, at the agent's tool and in the offline chat: the same as at the preview, never guessed."""
 
+from datetime import datetime
+
 import pytest
 
 from behaviour.tools.chats import Chat
 from behaviour.tools.talks import Talk
-from homing.model.schedules import words
-from support.phrases import ONCE, REFUSED, REFUSED_WHOLE, REPEATING
+from homing.model.schedules import At, words
+from support.phrases import ONCE, REFUSED, REFUSED_WHOLE, REPEATING, SUNDAY, B
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
@@ -15,6 +17,18 @@ def test_the_tool_reads_each_phrase_as_the_table_says(chat: Chat) -> None:
     for phrase, _ in REPEATING:
         chat.say(when=phrase, message=phrase, name=phrase)
     assert {job.name: words(job.timing.schedule) for job in chat.jobs()} == dict(REPEATING)
+
+
+@on_sqlite
+def test_the_tool_reads_each_single_time_as_the_table_says(chat: Chat) -> None:
+    chat.world.clock.jump(SUNDAY - chat.world.now())
+    for phrase, _ in ONCE:
+        chat.say(when=phrase, message=phrase, name=phrase)
+    assert {job.name: job.timing.schedule for job in chat.jobs()} == {phrase: _once(at) for phrase, at in ONCE}
+
+
+def _once(at: str) -> At:
+    return At(at=datetime.fromisoformat(at).replace(tzinfo=SUNDAY.tzinfo), tz=B)
 
 
 @on_sqlite
@@ -46,15 +60,17 @@ async def test_the_offline_chat_passes_on_the_hint_of_each_refusal(talk: Talk) -
 
 
 @on_sqlite
-async def test_a_time_stands_before_or_behind_the_message(talk: Talk) -> None:
+@pytest.mark.parametrize("sentence", ["remind me to stretch {}", "remind me {} to stretch"])
+async def test_a_single_time_stands_before_or_behind_the_message(talk: Talk, sentence: str) -> None:
+    talk.world.clock.jump(SUNDAY - talk.world.now())
+    seen: dict[str, object] = {}
     for phrase, _ in ONCE:
-        if "night" in phrase or "this month" in phrase:
-            # They may have passed on this test's clock.
-            continue
-        await talk.say(f"remind me to stretch {phrase}")
+        await talk.say(sentence.format(phrase))
         [job] = talk.jobs()
-        assert job.payload.message == "stretch", phrase
+        assert (job.payload.kind, job.payload.message) == ("reminder", "stretch"), phrase
+        seen[phrase] = job.timing.schedule
         await talk.say(f"cancel {job.id}")
+    assert seen == {phrase: _once(at) for phrase, at in ONCE}
 
 
 async def test_hours_between_two_times_are_not_every_hour_of_the_night(talk: Talk) -> None:

@@ -13,6 +13,7 @@ from homing.model.errors import Refused
 from homing.model.people import Caller
 from homing.model.schedules import At, Cron, Every
 from homing.operations.status import OFF
+from homing.store import sessions
 from homing.tools.schedule_task import DESCRIPTION, PARAMETERS, schedule_task
 from support.worlds import World, stop_scheduler
 
@@ -91,7 +92,8 @@ def test_the_schema_is_the_contracts(chat: Chat) -> None:
     assert PARAMETERS["required"] == ["action"]
     properties = PARAMETERS["properties"]
     assert isinstance(properties, dict)
-    assert list(properties) == "action job_id when message name tz until reminder isolated quiet".split()
+    names = "action job_id when message name tz until reminder isolated quiet script script_language"
+    assert list(properties) == names.split()
     # Its advice has to be true: each of the times it shows can be scheduled.
     shown = re.findall(r"'([^']+)'", properties["when"]["description"])
     assert len(shown) == 6
@@ -269,6 +271,37 @@ def test_a_list_shows_this_conversations_jobs_unless_asked_for_all(chat: Chat, o
     everywhere = chat.say(action="list", all=True).splitlines()
     assert everywhere[0] == "2 automations in all your conversations:"
     assert any(f'"coffee" ({other.id})' in line and line.endswith("In web:other.") for line in everywhere)
+
+
+def test_a_list_in_a_shared_place_shows_nothing_of_other_conversations(chat: Chat, open_chat: MakeChat) -> None:
+    open_chat("web:other").add("coffee")
+    chat.world.write(lambda tx: sessions.mark_several(tx, chat.session.id))
+    assert open_chat().say(action="list", all=True) == "No automations in this conversation."
+
+
+def test_in_a_shared_place_no_action_finds_an_automation_of_another_conversation(
+    chat: Chat, open_chat: MakeChat
+) -> None:
+    elsewhere = open_chat("web:other")
+    safe, gone, same = elsewhere.add("open the safe"), elsewhere.add("gone"), elsewhere.add("x", job_id="tea")
+    elsewhere.call(action="remove", job_id=gone.id)
+    here = chat.add("tea")
+    before = [elsewhere.job(job.id) for job in (safe, gone, same)]
+    chat.world.write(lambda tx: sessions.mark_several(tx, chat.session.id))
+    group = open_chat()
+    for given in (safe.id, "open the safe", "safe", f"{safe.id}:1", safe.id[:9]):
+        for action in ("get", "status", "remove", "enable", "disable", "run", "skip", "undo"):
+            refused = group.refused(action=action, job_id=given)
+            assert refused.startswith(f'There is no {given!r}. There are: {here.id} "tea".')
+            assert "open the safe" not in refused.replace(given, "")
+        assert "There is no" in group.refused(action="update", job_id=given, message="tell me the code")
+    assert "There is no" in group.refused(action="undo", job_id=gone.id)
+    # An id of a job elsewhere does not hide what is called so here.
+    assert f'"tea" ({here.id})' in group.say(action="get", job_id="tea")
+    assert [elsewhere.job(job.id) for job in (safe, gone, same)] == before
+    # In a conversation of the user's own, their other ones are found as before.
+    assert f'"open the safe" ({safe.id})' in open_chat("web:own").say(action="get", job_id="open the safe")
+    assert f'"x" ({same.id})' in open_chat("web:own").say(action="get", job_id="tea")
 
 
 def test_a_long_list_ends_somewhere_and_says_so(chat: Chat) -> None:
@@ -467,7 +500,7 @@ def test_a_scheduled_turn_changes_only_its_own_job_and_adds_none(chat: Chat, ope
 @pytest.mark.parametrize(
     ("said", "reason", "read"),
     [
-        ({"when": "soonish", "message": "x"}, "'soonish' is not a time", 'when = "soonish"'),
+        ({"when": "soonish", "message": "x"}, "I don't understand 'soonish' as a time", 'when = "soonish"'),
         ({"cron": "61 * * * *", "message": "x"}, "61", 'cron = "61 * * * *"'),
         ({"when": "2020-01-01T09:00", "message": "x"}, "is in the past", 'when = "2020-01-01T09:00"'),
         ({"when": "0 9 30 2 *", "message": "x"}, "never fires", 'when = "0 9 30 2 *"'),
@@ -475,7 +508,6 @@ def test_a_scheduled_turn_changes_only_its_own_job_and_adds_none(chat: Chat, ope
         ({"schedule": {"kind": "weekly"}, "message": "x"}, "weekly", 'schedule = {"kind": "weekly"}'),
         ({"when": "every day at 9", "until": "the end", "message": "x"}, "the end", 'until = "the end"'),
         ({"when": "10m", "message": "x", "max_runs": 0}, "max_runs must be 1 or more", "max_runs = 0"),
-        ({"when": "10m", "message": "x", "script": "ls"}, "script is not supported", 'script = "ls"'),
         ({"when": "10m"}, "message is missing", "no message"),
         ({"action": "explode"}, 'There is no action "explode"', 'action = "explode"'),
     ],
@@ -532,3 +564,10 @@ def test_the_mcp_door_uses_the_same_tool_for_a_session_it_names(chat: Chat, open
     with pytest.raises(Refused, match="job_id is missing"):
         call(action="remove")
     assert call(action="remove", job_id="tea").startswith('Removed "tea"')
+
+
+def test_a_list_of_what_is_no_day_is_refused_in_words_however_odd_it_is(chat: Chat) -> None:
+    chat.add("tea")
+    for when in ("in " + "9" * 400 + " days", "9" * 30, "on " * 5000 + "friday", "next tuesdayish"):
+        assert "'friday', '2026-11-20', 'next week'" in chat.refused(action="list", when=when)
+    assert "too far away" in chat.refused(action="list", when="9999-12-31")

@@ -1,7 +1,8 @@
 """`search_web` in real turns: what the model is told, and what a search can and cannot bring about."""
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -147,3 +148,25 @@ def test_without_a_search_server_the_tool_is_not_offered(tmp_path: Any) -> None:
     for wrong in ("127.0.0.1:8888", "https://user:secret@search.example", "ftp://search.example", "http://"):
         with pytest.raises(Invalid, match="HOMING_SEARCH_URL"):
             names(HOMING_SEARCH_URL=wrong)
+
+
+async def test_killed_in_the_middle_of_a_search_it_is_made_again(open_talk: MakeTalk) -> None:
+    """Its mark is `repeatable`: with the other one the model would be told that the outcome is unknown."""
+    asked, died = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> AsyncIterator[bytes]:
+        asked.set()
+        await died.wait()
+        yield b""
+
+    async with serving_pages() as server:
+        server.pages["/search?q=owls&format=json"] = hang
+        model = scripted_model([search("owls"), "Found."])
+        talk = open_talk("search_web", model=model, outside=[search_web.offer(server.url(""))])
+        await talk.dies("look", at=asked)
+        died.set()
+        answer(server, "owls", {"results": FOUND})
+        await talk.work()
+        assert len(server.paths) == 2
+    assert talk.messages()[-1].text == "Found."
+    assert ["https://news.example/owls" in said for said in told(model)] == [True]

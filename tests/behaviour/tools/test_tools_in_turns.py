@@ -4,8 +4,9 @@ import pytest
 
 from behaviour.tools.talks import MakeTalk, Talk
 from homing.model.runs import Run
+from homing.model.sessions import Session
 from homing.model.turns import Step
-from homing.store import run_lists, steps
+from homing.store import Tx, run_lists, sessions, steps
 from homing.testing import ScriptedModel, scripted_model, tool_call
 
 ADD = {"action": "add", "when": "every day at 9", "message": "look for fruit", "name": "fruit watch"}
@@ -51,10 +52,32 @@ async def test_a_refusal_undoes_all_of_it_and_the_model_corrects_itself(open_tal
     refused, added = tool_steps(talk)
     assert refused.failed
     assert refused.result is not None
-    assert "'soonish' is not a time" in refused.result
+    assert "I don't understand 'soonish' as a time" in refused.result
     assert 'Read: when = "soonish". A correct call: ' in refused.result
     assert not added.failed
     assert (len(talk.jobs()), len(closing.cards), closing.text) == (1, 1, "Done.")
+
+
+async def test_a_turn_in_a_shared_place_finds_no_automation_of_another_conversation(open_talk: MakeTalk) -> None:
+    remove = tool_call("schedule_task", {"action": "remove", "job_id": "fruit watch"})
+    model = scripted_model([tool_call("schedule_task", ADD), "Done.", remove, "There is none."])
+    talk = open_talk("schedule_task", model=model)
+    await talk.closing("look for fruit every morning")
+    [job] = talk.jobs()
+
+    def make_group(tx: Tx) -> Session:
+        group = sessions.add(tx, key="chat:-100", user_id=talk.session.user_id, agent_id=talk.session.agent_id)
+        assert group is not None
+        sessions.mark_several(tx, group.id)
+        return group
+
+    group = Talk(world=talk.world, session=talk.world.write(make_group), models=talk.models)
+    closing = await group.closing("stop the fruit watch")
+    [step] = tool_steps(group)
+    assert step.failed
+    assert (step.result or "").startswith("There is no automation 'fruit watch', and none at all here.")
+    assert (closing.text, closing.cards) == ("There is none.", [])
+    assert talk.jobs() == [job]
 
 
 async def test_several_calls_in_one_answer_are_all_done(open_talk: MakeTalk) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from homing.model.people import OWNER
 from homing.sandbox import files
+from homing.store import Tx, sessions
 from homing.testing import tool_call
 from support.sandboxes import need_bubblewrap
 from support.site import OWNER_TOKEN, STRANGER_TOKEN
@@ -63,9 +65,16 @@ async def test_a_workspace_lasts_and_is_of_one_agent_and_one_user(whole: Whole) 
 
 async def test_a_conversation_in_which_several_people_write_has_a_workspace_of_its_own(one: Whole) -> None:
     await one.call("write_file", {"path": "mine.txt", "text": "x"})
-    assert "mine.txt" in await one.call("list_files", {}, key="web:chat", sender_id="ana")
+    for label in ("ana", "ben"):
+        assert "mine.txt" in await one.call("list_files", {}, key="web:chat", sender_id=label)
 
-    assert await one.call("list_files", {}, key="web:chat", sender_id="ben") == "The workspace is empty."
+    def share(tx: Tx) -> None:
+        session = sessions.find(tx, "web:chat", user_id=OWNER)
+        assert session is not None
+        sessions.mark_several(tx, session.id)
+
+    one.homing.store.write_now(share)
+    assert await one.call("list_files", {}, key="web:chat") == "The workspace is empty."
     assert "mine.txt" in await one.call("list_files", {}, key="web:other")
 
 
@@ -225,7 +234,8 @@ async def test_where_no_sandbox_works_the_tools_are_absent_and_nothing_waits(tmp
         assert await whole.say("hello") == "You said: hello"
         assert not TOOLS & whole.offered()
         assert "schedule_task" in whole.offered()
-    assert not (tmp_path / "home" / "share").exists()
+    # The folder is there for files of messages; workspaces and packages are not.
+    assert [path.name for path in (tmp_path / "home" / "share").iterdir()] == ["share-id"]
 
 
 async def test_on_a_machine_with_another_shared_folder_workspaces_are_off(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from homing.store import Store, Tx, agents
 from homing.testing import tool_call
 from homing.testing.scripted import wire_messages
 from homing.tools.workspace import WorkspaceTools
+from support.hands import StillHands
 from support.mortal import MortalStore
 from support.rooms import Room, room_store
 from support.sandboxes import need_bubblewrap
@@ -71,7 +72,9 @@ async def _live_and_die(room: Room, store: MortalStore, key: str) -> bool:
 async def scene(database: str, room_store: Store, tmp_path: Path) -> Scene:
     need_bubblewrap()
     room, share = Room(room_store), open_share(tmp_path / "share", make_share_id(tmp_path / "share"))
-    room.outside = WorkspaceTools(bubblewrap=await try_sandbox(), share=share, store=room_store).offers()
+    tools = WorkspaceTools(bubblewrap=await try_sandbox(), share=share, store=room_store)
+    room.outside, room.own = tools.offers(), tools.own_offers()
+    room.instance = replace(room.instance, hands=StillHands())
 
     def arm(tx: Tx) -> None:
         main = agents.lock(tx, MAIN)
@@ -129,3 +132,18 @@ async def test_a_command_is_run_once_at_most(scene: Scene, place: Place) -> None
         assert scene.workspace.read_file("log").text in expected
     assert unknown >= 1
     assert nth > 5
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+async def test_a_file_is_sent_once(scene: Scene, place: Place) -> None:
+    """Dying also between the file's row, its bytes and the message: what was kept twice is swept, not sent."""
+    scene.workspace.write_file("a.txt", "x")
+    nth, died = 0, True
+    while died:
+        nth += 1
+        died, answer = await scene.call("send_file", {"path": "a.txt", "text": "Here."}, nth, place)
+        assert answer.startswith("Sent a.txt (1 byte)")
+        key = f"web:send_file-{place}-{nth}"
+        sent = [message for message in scene.room.ledger.messages(key) if message.files]
+        assert [message.text for message in sent] == ["Here."]
+    assert nth > 6

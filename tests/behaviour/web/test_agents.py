@@ -61,8 +61,7 @@ async def test_an_agent_keeps_everything_that_it_was_given(site: Site) -> None:
     made = await added(site, **given)
     expected = given | {"name": "Fruit", "hosts": ["example.org", "*.example.com", "127.0.0.1:8080"]}
     assert {name: made[name] for name in expected} == expected
-    assert "stores the heartbeat but does not use it yet" in made["warnings"][0]
-    assert "stores guest_tools but does not use them yet" in made["warnings"][1]
+    assert made["warnings"][0] == "The checklist waits for a model: the offline model does not go through it."
     effect = {tool["name"]: (tool["policy"], tool["state"]) for tool in made["tools_in_effect"]}
     assert effect["recall"] == ("allow", "offered")
     assert effect["remember"] == effect["run_command"] == ("deny", "denied")
@@ -88,7 +87,8 @@ REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
     ({"instructions": "x" * 32_769}, "invalid", "instructions", "32,768"),
     ({"tools": {"format_disk": "allow"}}, "unknown_tool", "tools", "The tools are: schedule_task"),
     ({"tools": {"recall": "perhaps"}}, "invalid", "tools.recall", "'allow', 'ask' or 'deny'"),
-    ({"tools": {"run_command": "ask"}}, "invalid", "tools.run_command", "comes with approvals"),
+    ({"tools": {"recall": "ask"}}, "invalid", "tools.recall", "cannot wait for an approval"),
+    ({"tools": {"ask_question": "ask"}}, "invalid", "tools.ask_question", "cannot wait for an approval"),
     ({"tools": {"cron": "allow", "schedule_task": "allow"}}, "invalid", "tools", "one tool"),
     ({"guest_tools": ["dance"]}, "unknown_tool", "guest_tools", "no tool dance"),
     ({"hosts": ["10.0.0.1"]}, "invalid", "hosts", "needs its port"),
@@ -263,7 +263,7 @@ async def test_a_model_that_cannot_call_tools_is_reported_when_it_is_chosen(worl
     deaf = replace(world.instance, calls_tools=lambda name: name != "openai:old")
     site = open_site(replace(world, instance=deaf))
     made = await added(site, model="openai:old")
-    assert made["warnings"] == [
+    assert made["warnings"][:2] == [
         "The model openai:old cannot call tools: this agent can only talk, and sets no reminders."
     ]
     changed = (await site.owner.patch("/api/agents/research", json={"model": None})).json()
@@ -293,6 +293,7 @@ async def test_tools_that_cannot_be_used_here_say_why(world: World) -> None:
         "name": "recall",
         "policy": "allow",
         "default": "allow",
+        "policies": ["allow", "deny"],
         "state": "offered",
         "why": None,
     }

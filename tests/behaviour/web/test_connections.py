@@ -101,6 +101,21 @@ def problem(said: bytes, status: int) -> dict[str, Any]:
     return json.loads(body)
 
 
+@pytest.mark.parametrize("path", STREAMS)
+async def test_events_of_a_stream_are_never_compressed_nor_held_back(wire: Wire, site: Site, path: str) -> None:
+    """Each comes by itself to a reader that would take it compressed: none waits for another to fill a buffer."""
+    session(site.world)
+    line = await wire.open(f"GET {path} HTTP/1.1\r\n{AUTHORIZED}Accept-Encoding: gzip, deflate, br\r\n\r\n")
+    async with asyncio.timeout(15):
+        head = (await line.reader.readuntil(b"\r\n\r\n")).lower()
+        assert b"text/event-stream" in head
+        assert b"content-encoding" not in head
+        await line.reader.readuntil(b"event: hello")
+        owe(site.world, "web:abc", "Is it you?", ["web:abc"])
+        site.world.store.bell.ring({"session:1", "user:default", "user:default/1"})
+        await line.reader.readuntil(b"Is it you?")
+
+
 async def test_a_connection_that_says_nothing_is_closed(wire: Wire) -> None:
     assert await (await wire.open()).heard() == b""
 

@@ -165,6 +165,18 @@ async def test_a_plus_that_nobody_encoded_is_read_as_one(site: Site) -> None:
         assert (await site.owner.get(path)).status_code == 200, path
 
 
+async def test_days_at_the_ends_of_the_calendar_are_refused(site: Site) -> None:
+    session(site.world)
+    for query in (
+        {"from": "9999-12-31", "to": "9999-12-31"},
+        {"from": "9999-12-31"},
+        {"from": "0001-01-01", "to": "0001-01-01"},
+        {"to": f"in {'9' * 400} days"},
+    ):
+        response = await site.owner.get("/api/upcoming", params=query)
+        assert set(field_codes(response).values()) <= {"out_of_range", "schedule_unreadable"}, query
+
+
 async def test_a_title_of_blanks_is_none(site: Site) -> None:
     assert field_codes(await site.owner.post("/api/sessions", json={"title": "  "})) == {"title": "out_of_range"}
     made = await site.owner.post("/api/sessions", json={"title": " Fruit "})

@@ -1,6 +1,7 @@
 """Tokens: children end with their parent, admins see everybody's, and what is done to others is written down."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -86,17 +87,18 @@ async def test_an_admin_finds_names_and_ends_everybodys_tokens_and_it_is_written
 
 
 async def test_only_who_may_approve_gives_it_to_another_token(site: Site) -> None:
+    site.world.write(partial(_let_approve, may=False))
     refused = await site.owner.post("/api/tokens", json={"approve": True})
     assert refused.status_code == 403
-    site.world.write(_let_approve)
+    site.world.write(partial(_let_approve, may=True))
     made = await make(site.owner, approve=True, name="phone")
     assert (made["approve"], made["name"]) == (True, "phone")
     assert (await make(site.client(made["token"]), approve=True))["approve"]
     assert not (await make(site.owner))["approve"]
 
 
-def _let_approve(tx: Tx) -> None:
-    tx.run(sa.update(t.token).where(t.token.c.hash == people.hash_secret(OWNER_TOKEN)).values(approve=True))
+def _let_approve(tx: Tx, *, may: bool) -> None:
+    tx.run(sa.update(t.token).where(t.token.c.hash == people.hash_secret(OWNER_TOKEN)).values(approve=may))
 
 
 async def test_the_last_use_of_a_token_is_written_down_once_a_minute(site: Site) -> None:

@@ -18,6 +18,10 @@ CHECK = {
     "name": "fruit prices",
     "message": "Look at the fruit prices and tell me what changed since the last look.",
 }
+LIBRARIAN = {"remember": "ask", "ask_question": "allow"}
+OVERDUE = {"text": "Overdue since Monday: The Periodic Table, Invisible Cities"}
+BUY = {"text": "To buy: The Living Mountain (Nan Shepherd), Summer Book (Tove Jansson)"}
+SHELF = {"title": "Which shelf do the new books go to?", "options": ["Study", "Hall", "Ask me again in June"]}
 STRETCH = {
     "action": "add",
     "when": "in 3 seconds",
@@ -37,6 +41,8 @@ class Furnished:
     failed_run_id: str
     turn_id: str
     failed_turn_id: str
+    approval_id: str
+    denied_id: str
 
     def pages(self) -> dict[str, str]:
         """Name every page and its address."""
@@ -54,8 +60,14 @@ class Furnished:
             "agent": "/agents/main",
             "agent-new": "/agents/new",
             "week": f"/week?week={_busy_monday()}",
+            "inbox": "/inbox",
+            "asking": "/chat/web:library",
+            "approvals": "/approvals",
+            "approval": f"/approvals/{self.approval_id}",
+            "approval-denied": f"/approvals/{self.denied_id}",
             "deliveries": "/deliveries",
             "settings": "/settings",
+            "usage": "/usage",
         }
 
 
@@ -82,7 +94,33 @@ def furnish(house: House, stub: StubModelServer, receiver: WebhookReceiver) -> F
         "web:watch", "every weekday at 7:30", "Read the orders in the supplier's portal", name="supplier orders"
     )
     failed = _run(house, failing["id"])
-    return _make_chat(house, failed)
+    asked = _make_library(house, stub)
+    return _make_chat(house, failed, asked)
+
+
+def _make_library(house: House, stub: StubModelServer) -> tuple[str, str]:
+    """Let an agent ask for two things, of which one is denied, and a question; give the ids of both."""
+    house.post("/agents", id="librarian", name="Librarian", tools=LIBRARIAN)
+    house.post("/sessions", key="web:library", title="Library", timezone=ZONE, agent_id="librarian")
+    stub.when("overdue books", tool_call("remember", OVERDUE), "I asked you whether I may keep that.")
+    stub.when(
+        "books to buy", tool_call("remember", BUY), tool_call("ask_question", SHELF), "One thing, and a question."
+    )
+    stub.when("denied by Owner", "Then I leave it.")
+    denied, asked = (
+        _ask(house, text) for text in ("Which are the overdue books?", "Keep a list of books to buy, please.")
+    )
+    return asked, denied
+
+
+def _ask(house: House, text: str) -> str:
+    """Say something that makes the librarian ask; what is asked about overdue books is denied."""
+    house.post("/sessions/web:library/messages?wait=60", text=text)
+    approval = house.get("/approvals?session_key=web:library&limit=1")["items"][0]
+    if "overdue" in text:
+        house.post(f"/approvals/{approval['id']}", decision="deny", digest=approval["digest"], note="I know them.")
+        wait_until(lambda: _says(house, "web:library", "Then I leave it."), "the turn after the denial")
+    return approval["id"]
 
 
 def _make_watch(house: House, receiver: WebhookReceiver) -> None:
@@ -104,7 +142,7 @@ def _make_watch(house: House, receiver: WebhookReceiver) -> None:
     house.post("/memories", text="Likes apples better than pears")
 
 
-def _make_chat(house: House, failed_run_id: str) -> Furnished:
+def _make_chat(house: House, failed_run_id: str, asked: tuple[str, str]) -> Furnished:
     chat = house.session("web:fruit", "Fruit prices")
     house.post(f"/sessions/{chat}/messages?wait=60", text="Remind me in 3 seconds to stretch.")
     wait_until(lambda: _reminded(house, chat), "the reminder")
@@ -119,6 +157,8 @@ def _make_chat(house: House, failed_run_id: str) -> Furnished:
         failed_run_id=failed_run_id,
         turn_id=made["turn_id"],
         failed_turn_id=house.get(f"/runs/{failed_run_id}")["turn_id"],
+        approval_id=asked[0],
+        denied_id=asked[1],
     )
 
 
@@ -126,6 +166,10 @@ def _run(house: House, job_id: str) -> str:
     run_id = house.post(f"/jobs/{job_id}/run")["id"]
     wait_until(lambda: house.get(f"/runs/{run_id}")["finished_at"], "the end of a run")
     return run_id
+
+
+def _says(house: House, key: str, text: str) -> bool:
+    return any(message["text"] == text for message in house.get(f"/sessions/{key}/messages")["items"])
 
 
 def _reminded(house: House, key: str) -> bool:

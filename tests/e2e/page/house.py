@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,15 +23,25 @@ ZONE = "Europe/Berlin"
 class House:
     """One home, and the server over it. With a stub the model is the stub's, without one it is `offline`."""
 
-    def __init__(self, folder: Path, stub: StubModelServer | None = None, *, database: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        stub: StubModelServer | None = None,
+        *,
+        database: str | None = None,
+        model: str | None = "offline",
+        settings: Mapping[str, str] | None = None,
+        program: Sequence[str] = (sys.executable, "-m", "homing"),
+    ) -> None:
+        self._program = program
         self.home = folder / "home"
         self._database = {"HOMING_DATABASE_URL": database} if database else {}
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = folder / "up.log"
-        self._model = (
-            {"HOMING_MODEL": "openai-chat:stub", **stub.environment()} if stub else {"HOMING_MODEL": "offline"}
-        )
+        given = {"HOMING_MODEL": model} if model else {}
+        self._model = {"HOMING_MODEL": "openai-chat:stub", **stub.environment()} if stub else given
+        self._settings = dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -46,7 +56,7 @@ class House:
         """Start, and wait until it answers."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "homing", "up", "--no-open", "--port", str(self.port)],
+                [*self._program, "up", "--no-open", "--port", str(self.port)],
                 stdout=log,
                 stderr=log,
                 env=self._environment(),
@@ -71,7 +81,7 @@ class House:
     def command(self, *words: str) -> str:
         """Run a command in this home; return what it prints."""
         said = subprocess.run(
-            [sys.executable, "-m", "homing", *words],
+            [*self._program, *words],
             env=self._environment(),
             capture_output=True,
             text=True,
@@ -116,7 +126,8 @@ class House:
         return self.get(f"/runs/{wait_until(newest, 'the end of a run')['id']}")
 
     def _environment(self) -> dict[str, str]:
-        return os.environ | {"HOMING_HOME": str(self.home), "HOMING_TIMEZONE": ZONE} | self._database | self._model
+        plain = {"HOMING_HOME": str(self.home), "HOMING_TIMEZONE": ZONE}
+        return os.environ | plain | self._database | self._model | self._settings
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -135,5 +146,5 @@ def wait_until(look: Callable[[], Any], what: str) -> Any:
     while time.monotonic() < until:
         if found := look():
             return found
-        time.sleep(0.1)
+        time.sleep(0.03)
     raise AssertionError(f"Waited {PATIENCE:.0f} s in vain for {what}.")

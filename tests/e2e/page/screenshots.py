@@ -1,7 +1,11 @@
-"""Take a picture of every page, in light, dark and on a phone: `make screenshots`."""
+"""Take a picture of every page, in light, dark and on a phone: `make screenshots`.
+
+`python -m e2e.page.screenshots FOLDER inbox approval` takes those of some pages only.
+"""
 
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +23,8 @@ LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
 }
 
 
-def main(folder: Path) -> None:
-    """Take them all."""
+def main(folder: Path, only: Collection[str] = ()) -> None:
+    """Take them all, or those of some pages."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as temporary,
@@ -33,6 +37,8 @@ def main(folder: Path) -> None:
         for look, (size, theme) in LOOKS.items():
             with open_window(browser, house, size=size, theme=theme) as window:
                 for name, path in pages.items():
+                    if only and name not in only:
+                        continue
                     page = window.open(path)
                     expect(page.get_by_role("heading", level=1)).to_be_visible()
                     page.wait_for_load_state("load")
@@ -45,4 +51,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/images")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/images", sys.argv[2:])

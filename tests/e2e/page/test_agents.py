@@ -1,5 +1,7 @@
 """Agents by page alone: made, edited, talked to, changed by two people at once, removed."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -8,8 +10,10 @@ from e2e.page.conftest import OpenWindow
 from e2e.page.house import House
 from homing.testing import StubModelServer
 from support.http_mcp_server import http_mcp_server
+from support.package_index import serve_packages
+from support.sandboxes import need_bubblewrap
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 LONGEST = 32_768
 
@@ -98,6 +102,22 @@ def test_two_edits_at_once_lose_nothing(house: House, new_window: OpenWindow) ->
     assert (kept["name"], kept["instructions"]) == ("Twofold", "Mine.")
 
 
+def test_a_heartbeat_is_set_on_its_agents_page(house: House, new_window: OpenWindow) -> None:
+    house.post("/agents", id="beats", name="Beats")
+    page = new_window(house).open("/agents/beats")
+    beat = page.get_by_role("region", name="Heartbeat")
+    beat.get_by_label("Every (minutes)").fill("30")
+    beat.get_by_label("Active hours").fill("always")
+    beat.get_by_label("Checklist").fill("- Are the pears ripe?")
+    page.get_by_role("button", name="Save").click()
+    expect(beat).to_contain_text("two different times of day without a zone")
+    beat.get_by_label("Active hours").fill("08:00-22:00")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status", name="News")).to_contain_text("Saved: Beats")
+    kept = {"minutes": 30, "checklist": "- Are the pears ripe?", "active_hours": "08:00-22:00"}
+    assert house.get("/agents/beats")["heartbeat"] == kept
+
+
 def test_who_is_no_admin_sees_agents_and_changes_none(house: House, new_window: OpenWindow) -> None:
     token = house.post("/tokens", user="guest", role="user", name="guest")["token"]
     window = new_window(house, signed_in=False)
@@ -126,7 +146,83 @@ def test_an_mcp_server_is_tested_and_its_changed_tool_accepted_on_its_agents_pag
         row.get_by_role("button", name="Accept 1 tool").click()
         expect(page.get_by_role("status", name="News")).to_contain_text("Accepted: 1 tool of echoes")
         expect(row).to_contain_text("ready")
+
+        # Each call of its tools waits for a person, or those of one tool do.
+        row.get_by_label("Tools of echoes").select_option("ask")
+        expect(page.get_by_role("status", name="News")).to_contain_text("Saved: tools of echoes")
+        row.get_by_text("1 tool", exact=True).click()
+        expect(row.get_by_label("Tool echo")).to_have_value("ask")
+        row.get_by_label("Tool echo").select_option("allow")
+        expect(page.get_by_role("status", name="News")).to_contain_text("Saved: echo")
+        [now] = house.get("/agents/served/mcp-servers")["items"]
+        assert (now["policy"], now["tools"][0]["policy"]) == ("ask", "allow")
+        assert violations(page) == []
         server.mode = "401"
         page.get_by_role("button", name="Test echoes").click()
         expect(row).to_contain_text("does not start")
         expect(row).to_contain_text("OAuth is not supported")
+
+
+def test_an_mcp_server_is_added_on_its_agents_page(house: House, new_window: OpenWindow) -> None:
+    with http_mcp_server() as server:
+        house.post("/agents", id="adds", name="Adds", hosts=[f"127.0.0.1:{server.port}"])
+        page = new_window(house).open("/agents/adds")
+        page.get_by_role("button", name="Add MCP server").click()
+        form = page.get_by_role("dialog", name="Add an MCP server")
+        form.get_by_label("Name", exact=True).fill("echoes")
+        form.get_by_label("Command").fill("no-such-program")
+        form.get_by_label("Arguments").fill("--one\ntwo words")
+        assert violations(page) == []
+        # A refusal stands at its field, and what was typed stays.
+        form.get_by_role("button", name="Add", exact=True).click()
+        expect(form).to_contain_text("no-such-program")
+        expect(form.get_by_label("Command")).to_have_attribute("aria-invalid", "true")
+        form.get_by_label("Variables").fill("nonsense")
+        expect(form).to_contain_text("Write NAME=VALUE instead of nonsense")
+        expect(form.get_by_role("button", name="Add", exact=True)).to_be_disabled()
+        form.get_by_label("Server over HTTP").check()
+        form.get_by_label("URL").fill(server.url)
+        form.get_by_label("Headers").fill("X-Key=secret:NOT_MINE")
+        form.get_by_role("button", name="Add", exact=True).click()
+        expect(form).to_contain_text("The agent adds has no secret NOT_MINE")
+        form.get_by_label("Headers").fill("X-Word=hello")
+        form.get_by_label("Policy").select_option("Allow")
+        assert violations(page) == []
+        form.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_role("status", name="News")).to_contain_text("Added echoes: 1 tool")
+        expect(form).to_have_count(0)
+        row = page.get_by_role("list", name="MCP servers").get_by_role("listitem").first
+        expect(row).to_contain_text("ready")
+    [made] = house.get("/agents/adds/mcp-servers")["items"]
+    assert (made["url"], made["headers"], made["policy"]) == (server.url, {"X-Word": "hello"}, "allow")
+
+
+def test_packages_are_installed_from_the_page_of_an_agent(
+    stub: StubModelServer, new_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_bubblewrap()
+    with serve_packages() as index:
+        for name, value in index.host.items():
+            if name != "HOME":
+                monkeypatch.setenv(name, value)
+        index.add_wheel("owl")
+        with House(tmp_path, stub) as house:
+            page = new_window(house).open("/agents/main")
+            packages = page.get_by_role("region", name="Packages", exact=True)
+            packages.get_by_label("From pip").first.get_by_role("textbox").fill("./owl")
+            packages.get_by_role("button", name="Add Python package").click()
+            packages.get_by_role("button", name="Install these packages").click()
+            expect(packages).to_contain_text("cannot be asked for from pip")
+            packages.get_by_role("button", name="Remove ./owl").click()
+            packages.get_by_label("From pip").first.get_by_role("textbox").fill("owl")
+            packages.get_by_role("button", name="Add Python package").click()
+            packages.get_by_role("button", name="Install these packages").click()
+            expect(page.get_by_role("status", name="News")).to_contain_text("Being installed: packages of Main")
+            expect(packages.get_by_role("button", name="Remove owl")).to_be_visible()
+            expect(packages.get_by_role("status")).to_have_count(0)
+            assert house.get("/agents/main")["packages"]["pip"] == ["owl"]
+            assert violations(page) == []
+            [approval] = house.get("/approvals")["items"]
+            page.goto(f"{house.url}/approvals/{approval['id']}")
+            expect(page.get_by_role("main")).to_contain_text("Asked by you, as a change of the agent")
+            expect(page.get_by_role("region", name="Answer")).to_contain_text("Approved and done")

@@ -13,7 +13,7 @@ from e2e.page.conftest import OpenWindow
 from e2e.page.house import ZONE, House
 from homing.testing import StubModelServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 
 def by_text(page: Page) -> None:
@@ -69,9 +69,9 @@ def test_what_the_preview_shows_is_what_is_stored(house: House, new_window: Open
     stamps = [row.get_by_role("cell").first.inner_text() for row in rows.all()[1:]]
     shown = [found.groups() for stamp in stamps if (found := STAMP.fullmatch(stamp))]
     assert len(shown) == (1 if way == "once" else 5)
-    page.get_by_label("What to do then").fill("Look at the prices")
+    page.get_by_label("What should happen?").fill("Look at the prices")
     page.get_by_label("Name", exact=True).fill(f"check by {way}")
-    page.get_by_role("button", name="Schedule it").click()
+    page.get_by_role("button", name="Schedule", exact=True).click()
 
     expect(page.get_by_role("heading", name=f"check by {way}")).to_be_visible()
     [job] = house.get(f"/jobs?session_key={key}")["items"]
@@ -87,19 +87,38 @@ def day_and_clock(at: str) -> tuple[str, str]:
     return str(wall.day), wall.strftime("%H:%M:%S" if wall.second else "%H:%M")
 
 
+def test_every_two_hours_is_on_the_full_hour_or_from_now_on(house: House, new_window: OpenWindow) -> None:
+    page = new_window(house).open("/automations/new")
+    page.get_by_role("tab", name="Every").click()
+    full = page.get_by_role("checkbox", name="On the full hour")
+    expect(full).to_be_checked()
+    first = page.get_by_role("table").get_by_role("row").nth(1).get_by_role("cell").first
+    expect(page.locator("#when-says")).to_contain_text("Every 2 hours on the hour")
+    expect(first).to_have_text(re.compile(r"\d\d:00$"))
+    full.uncheck()
+    # From this second on: seconds are shown, unless it is just a full minute.
+    expect(page.locator("#when-says")).to_have_text(f"Every 2 hours ({ZONE})")
+    page.get_by_label("Unit").select_option("minutes")
+    expect(full).to_have_count(0)
+    # What is said in words is shown by the box, too.
+    page.get_by_label("When", exact=True).fill("every 3 hours")
+    expect(page.locator("#when-says")).to_contain_text("Every 3 hours on the hour")
+    expect(full).to_be_checked()
+
+
 def test_a_new_automation_is_what_its_tabs_show_though_nobody_touched_them(
     house: House, new_window: OpenWindow
 ) -> None:
     key = house.session("web:untouched", "Untouched")
     page = new_window(house).open(f"/automations/new?session={key}")
     expect(page.locator("#when-says")).to_have_text(f"Weekdays at 08:00 {ZONE}")
-    page.get_by_role("button", name="Schedule it").click()
+    page.get_by_role("button", name="Schedule", exact=True).click()
     # What is missing is shown, and one stands in it.
-    message = page.get_by_label("What to do then")
+    message = page.get_by_label("What should happen?")
     expect(message).to_be_focused()
     expect(message).to_be_in_viewport()
     message.fill("Count the days")
-    page.get_by_role("button", name="Schedule it").click()
+    page.get_by_role("button", name="Schedule", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Count the days")
     [job] = house.get(f"/jobs?session_key={key}")["items"]
     assert job["schedule"] == {"kind": "cron", "cron": "0 8 * * 1-5", "tz": ZONE}
@@ -108,7 +127,7 @@ def test_a_new_automation_is_what_its_tabs_show_though_nobody_touched_them(
 def test_enter_right_after_the_last_letter_stores_what_was_written(house: House, new_window: OpenWindow) -> None:
     key = house.session("web:hurry", "Hurry")
     page = new_window(house).open(f"/automations/new?session={key}")
-    page.get_by_label("What to do then").fill("Hurry up")
+    page.get_by_label("What should happen?").fill("Hurry up")
     when = page.get_by_label("When", exact=True)
     when.fill("every sunday at 11")
     when.press("Enter")
@@ -145,7 +164,7 @@ def test_a_wrong_expression_and_a_wrong_zone_are_told_apart(house: House, new_wi
     page.get_by_label("Time zone").fill("Europe/Atlantis")
     expect(page.get_by_label("Time zone")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")
-    page.get_by_role("button", name="Schedule it").click()
+    page.get_by_role("button", name="Schedule", exact=True).click()
     expect(page.get_by_label("Time zone")).to_be_focused()
     expect(page.get_by_label("Time zone")).to_be_in_viewport()
     expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "false")

@@ -10,7 +10,7 @@ from e2e.page.conftest import OpenWindow
 from e2e.page.house import House
 from homing.testing import Reply, StubModelServer, WebhookReceiver, tool_call
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 TEA = {"action": "add", "when": "every day at 16:00", "name": "tea time", "message": "Make tea"}
 
@@ -65,7 +65,7 @@ def test_a_card_says_what_was_scheduled_and_its_undo_takes_it_back(
     [job] = house.get(f"/jobs?session_key={key}")["items"]
     expect(card).to_contain_text(job["words"])
     expect(card.get_by_role("list", name="Next times").get_by_role("listitem")).to_have_count(3)
-    card.get_by_text("Exact prompt").click()
+    card.get_by_text("Full text").click()
     expect(card.get_by_text("Make tea")).to_be_visible()
 
     card.get_by_role("button", name="Undo").click()
@@ -103,6 +103,7 @@ def test_two_tabs_stay_in_step(house: House, stub: StubModelServer, new_window: 
     expect(watching.get_by_role("log").get_by_text("hello from one tab")).to_be_visible()
     expect(watching.get_by_role("log").get_by_text("Hello to both.")).to_be_visible()
     talking.locator(f"[data-card={job['id']}]").get_by_role("button", name="Pause").click()
+    expect(talking.locator(f"[data-card={job['id']}]")).not_to_contain_text("Scheduled")
     expect(watching.locator(f"[data-card={job['id']}]").get_by_role("button", name="Resume")).to_be_visible()
     expect(listing.get_by_role("button", name="Resume shared check")).to_be_visible()
 
@@ -164,8 +165,9 @@ def test_the_composer_says_whether_a_message_is_seen_now_or_next_and_stop_ends_t
     say(page, "a long story")
     log = page.get_by_role("log")
     expect(log.get_by_text("Once upon a time")).to_be_visible()
+    page.get_by_label("Message", exact=True).fill("something")
     expect(page.get_by_text("Your message will be seen in the answer in progress.")).to_be_visible()
-    page.get_by_label("Answer it next").check()
+    page.get_by_label("Send as a separate message").check()
     expect(page.get_by_text("Your message will be answered next, in a turn of its own.")).to_be_visible()
     say(page, "something else")
     expect(log.get_by_text("Will be answered next")).to_be_visible()

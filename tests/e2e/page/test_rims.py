@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from e2e.page.conftest import OpenWindow
 from e2e.page.house import PATIENCE, House, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 DEEP = [
     pytest.param(">" * 2000, id="quotes"),
@@ -98,6 +98,8 @@ def test_a_message_written_while_the_server_is_away_is_sent_once_it_is_back(
     expect(page.get_by_role("alert")).to_contain_text("Not sent yet: Homing does not answer.")
     house.start()
     expect(page.get_by_role("log").get_by_text("You said: are you there?")).to_be_visible()
+    # What is streamed is seen before it is in the record.
+    expect(page.locator("[data-seq]")).to_have_count(4)
     said = [message["text"] for message in house.get(f"/sessions/{key}/messages")["items"]]
     assert said[2:] == ["are you there?", "You said: are you there?"]
     expect(page.get_by_text("Not sent yet")).to_have_count(0)

@@ -9,7 +9,7 @@ from benchmarks._crowd import KEY, fill
 from e2e.page.conftest import OpenWindow
 from e2e.page.house import House, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 MESSAGES, AUTOMATIONS, CONVERSATIONS = 5000, 2000, 450
 # What the page may hold at once, of however many there are.
@@ -20,7 +20,7 @@ MOST_MESSAGES, MOST_ROWS = 400, 300
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A house with more in it than anybody reads."""
     house = House(tmp_path_factory.mktemp("crowd"))
-    fill(house.home, messages=MESSAGES, automations=AUTOMATIONS, ran=60, deliveries=500)
+    fill(house.home, messages=MESSAGES, automations=AUTOMATIONS, ran=60, deliveries=500, sessions=120)
     with house:
         yield house
 
@@ -79,6 +79,9 @@ def test_two_thousand_automations_are_counted_paged_and_found(crowded: House, ne
     page = new_window(crowded).open("/automations")
     rows = page.locator("main li.row")
     expect(rows).to_have_count(50)
+    # A screen of 1280 x 800 shows at least sixteen whole.
+    within = "(rows) => rows.filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length"
+    wait_until(lambda: rows.evaluate_all(within) >= 16, "sixteen rows in sight")
     tabs = page.get_by_role("navigation", name="Filter by status")
     expect(tabs.get_by_role("button", name="All")).to_contain_text(str(AUTOMATIONS))
     counts = crowded.get("/status")["jobs"]
@@ -123,6 +126,23 @@ def test_conversations_far_down_are_held_in_part_and_called_by_their_names(
         assert rows.count() <= MOST_ROWS
         page.locator("[data-scrolls]").evaluate("(box) => { box.scrollTop += 1500; }")
         page.wait_for_function("() => !document.querySelector('[data-scrolls] button[disabled]')")
+
+
+@pytest.mark.parametrize("path", ["/inbox", "/deliveries", "/automations"])
+def test_a_list_asks_for_no_conversation_by_itself(crowded: House, new_window: OpenWindow, path: str) -> None:
+    """Names of conversations come with the list, also of those that are not at the side."""
+    window = new_window(crowded)
+    page = window.open("/settings")
+    expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_role("navigation", name="Main").locator(f'a[href="{path}"]').click()
+    rows = page.locator("main li")
+    expect(rows.first).to_be_visible()
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+    named = rows.filter(has_text="Beside ") if path != "/deliveries" else rows.filter(has_text="The long one")
+    expect(named.first).to_be_visible()
+    assert [url for url in asked if "/api/sessions/" in url] == []
 
 
 def test_a_week_with_more_than_can_be_drawn_says_so(crowded: House, new_window: OpenWindow) -> None:

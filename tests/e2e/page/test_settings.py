@@ -12,14 +12,14 @@ from e2e.page.conftest import OpenWindow
 from e2e.page.house import PATIENCE, House, wait_until
 from homing.testing import StubModelServer, tool_call
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 
 def test_a_token_is_revoked_at_the_second_press_only(house: House, new_window: OpenWindow) -> None:
     page = new_window(house).open("/settings")
     tokens = page.get_by_role("region", name="Tokens")
     before = len(house.get("/tokens")["items"])
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Make a token", exact=True).click()
     expect(tokens.get_by_role("status")).to_contain_text("It is shown only now")
     [made] = [token["id"] for token in house.get("/tokens")["items"]][before:] or [""]
     revoke = tokens.get_by_role("button", name=f"Revoke {made}")
@@ -50,7 +50,7 @@ def test_a_dialog_begins_at_its_first_field_and_not_at_its_end(house: House, new
     key = house.session("web:name", "Nameless")
     page = new_window(house).open(f"/chat/{key}")
     page.get_by_role("button", name="Conversation menu").click()
-    page.get_by_role("menuitem", name="Name and time zone").click()
+    page.get_by_role("menuitem", name="Name, time zone and model").click()
     name = page.get_by_role("dialog").get_by_label("Name", exact=True)
     expect(name).to_be_focused()
     name.fill("Named")
@@ -140,8 +140,8 @@ def test_a_new_automation_says_when_nothing_will_fire(
     with House(tmp_path) as idle:
         page = new_window(idle).open("/automations/new")
         page.get_by_label("When", exact=True).fill("every weekday at 8")
-        page.get_by_label("What to do then").fill("Look at the prices")
-        page.get_by_role("button", name="Schedule it").click()
+        page.get_by_label("What should happen?").fill("Look at the prices")
+        page.get_by_role("button", name="Schedule", exact=True).click()
         news = page.get_by_role("status", name="News")
         expect(news).to_contain_text("Scheduled:")
         expect(news).to_contain_text("The scheduler is switched off")

@@ -9,7 +9,7 @@ from e2e.page.conftest import OpenWindow
 from e2e.page.house import House
 from homing.testing import Reply, StubModelServer, tool_call
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 LOOK = {"query": "<b>apples</b>"}
 NEVER = {"action": "add", "when": "at the end of time", "message": "look"}

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from e2e.page.conftest import OpenWindow
 from e2e.page.house import House
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+pytestmark = pytest.mark.slow
 
 
 def test_server_command_line_and_page_give_the_same_words_for_a_reason(house: House, new_window: OpenWindow) -> None:

@@ -7,6 +7,7 @@ from pydantic_ai.messages import ModelResponse
 
 from homing.agent.history import dump_response, load_response
 from homing.agent.journal import Ask, KeptStep, LiveStep, LiveText, Tool, ToolCall
+from homing.model.errors import ModelFailed
 
 
 class Dead(BaseException):
@@ -29,14 +30,19 @@ class MemoryJournal:
         kept = load_response(dump_response(response))
         await self._write(lambda: self._add("model", name, key=str(len(self.steps)), response=kept))
 
-    async def model_retried(self, said: str, *, name: str, n: int, duration_ms: int, wait_seconds: float) -> None:
-        self.retries.append((said, wait_seconds))
+    async def model_retried(
+        self, failed: ModelFailed, *, name: str, n: int, duration_ms: int, wait_seconds: float
+    ) -> None:
+        self.retries.append((failed.detail, wait_seconds))
 
     async def tool_begun(self, call: ToolCall) -> None:
         await self._write(lambda: self._add("tool", call.name, key=call.key, done=False))
 
     async def tool_done(self, call: ToolCall, result: str, *, failed: bool, duration_ms: int) -> None:
         await self._write(lambda: self.finish(call, result, failed=failed))
+
+    async def check_budget(self) -> None:
+        pass
 
     async def take_injected(self) -> Sequence[str]:
         taken: list[str] = []

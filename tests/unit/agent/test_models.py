@@ -104,3 +104,17 @@ def test_a_profile_tells_whether_a_model_can_call_tools() -> None:
     assert not models.calls_tools("deaf")
     for name in ("plain", "offline", "openai-chat:gpt-5", "nobody:nothing"):
         assert models.calls_tools(name), name
+
+
+async def test_a_model_is_loaded_before_anybody_asks_it(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    models = Models()
+    await models.load("openai-chat:gpt-5", None)
+    [made] = models._made.values()  # pyright: ignore[reportPrivateUsage]
+    assert await models.get("openai-chat:gpt-5") is made
+    await models.close()
+
+
+@pytest.mark.parametrize("name", ["offline", "nobody:knows", "mistral:large"])
+async def test_loading_a_model_that_cannot_be_made_harms_nothing(name):
+    await Models().load(name, None)

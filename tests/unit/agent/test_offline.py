@@ -1,6 +1,7 @@
 """The model without a key: honest, deterministic, on the real tools."""
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,10 @@ from homing.agent.journal import ToolCall
 from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.agent.offline.automations import jobs_in, numbered
+from homing.agent.offline.naming import LOOK
 from homing.agent.offline.plans import HELP, LABEL
+from homing.agent.offline.talk import is_foreign
+from homing.model.bounds import MAX_MESSAGE
 from homing.model.errors import NotFound
 from unit.agent.journals import Dead, MemoryJournal, ask, tool
 
@@ -91,7 +95,7 @@ async def test_a_wish_to_be_reminded_makes_a_reminder(text, when, message):
     answer = await talk.say(text)
     name = " ".join(message.split()[:4])
     assert talk.calls == [{"action": "add", "when": when, "message": message, "name": name, "reminder": True}]
-    assert answer == f'Added "{name}" (job_k3v9x2mq7a): {when}. To undo: remove.'
+    assert answer == f'Added "{name}": {when}. To take it back, say "undo".'
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ async def test_a_reminder_without_a_time_is_asked_for_one():
     talk = Talk()
     assert "could not find a time" in await talk.say("remind me to stretch")
     unread = await talk.say("remind me in zero minutes to stretch my legs")
-    assert unread.endswith("Try: remind me in 2 minutes to stretch my legs")
+    assert "- `remind me tomorrow at 9 to stretch my legs`" in unread
     assert talk.calls == []
 
 
@@ -131,9 +135,9 @@ async def test_the_list_is_numbered_and_numbers_name_its_jobs():
     talk = Talk()
     shown = await talk.say("list")
     assert shown.splitlines()[1:] == [
-        '1. "stretch" (job_aaaaaaaaaa): every day at 08:00',
-        '2. "morning" (job_bbbbbbbbbb): every day at 08:00',
-        '3. "fruit watch" (job_cccccccccc): every day at 08:00',
+        '1. "stretch": every day at 08:00',
+        '2. "morning": every day at 08:00',
+        '3. "fruit watch": every day at 08:00',
     ]
     for verb, action in [
         ("pause", "disable"),
@@ -145,7 +149,7 @@ async def test_the_list_is_numbered_and_numbers_name_its_jobs():
     ]:
         answer = await talk.say(f"{verb} 2")
         assert talk.calls == [{"action": action, "job_id": "job_bbbbbbbbbb"}]
-        assert answer == f'{action} done: "morning" (job_bbbbbbbbbb).'
+        assert answer == f'{action} done: "morning".'
 
 
 async def test_several_numbers_are_one_command():
@@ -155,13 +159,13 @@ async def test_several_numbers_are_one_command():
     assert [call["job_id"] for call in talk.calls] == ["job_aaaaaaaaaa", "job_cccccccccc"]
 
 
-async def test_names_work_without_a_list_and_a_wrong_one_gets_the_tools_own_words():
+async def test_names_work_without_a_list_and_a_wrong_one_changes_nothing():
     talk = Talk()
     assert "fruit watch" in await talk.say("pause fruit watch")
-    assert talk.calls == [{"action": "disable", "job_id": "fruit watch"}]
-    assert (
-        await talk.say("pause nonsense") == 'There is no automation "nonsense". Yours: stretch, morning, fruit watch.'
-    )
+    assert talk.calls == [LOOK, {"action": "disable", "job_id": "job_cccccccccc"}]
+    unknown = await talk.say("pause nonsense")
+    assert unknown.endswith('so I changed nothing. There are: "stretch", "morning", "fruit watch".')
+    assert talk.calls == [LOOK]
 
 
 async def test_a_number_before_any_list_changes_nothing_and_shows_one():
@@ -184,7 +188,7 @@ async def test_a_number_beyond_the_list_changes_nothing():
 async def test_cancel_all_cancels_each_of_them():
     talk = Talk()
     await talk.say("cancel all")
-    assert talk.calls[0] == {"action": "list"}
+    assert talk.calls[0] == LOOK
     assert [call["job_id"] for call in talk.calls[1:]] == list(JOBS)
 
 
@@ -259,11 +263,54 @@ async def test_a_memory_is_forgotten_by_words_or_by_id():
     assert talk.calls == [{"memory_id": "mem_3"}]
 
 
-@pytest.mark.parametrize("text", ["help", "Tell me a joke", "hello!", "I ran at 9", "苹果好吃吗"])
-async def test_anything_else_gets_what_it_can_do(text):
+@pytest.mark.parametrize("text", ["Tell me a joke", "I ran at 9", "every monday is hard"])
+async def test_anything_else_gets_what_it_can_do_but_never_twice_in_a_row(text):
     talk = Talk()
-    assert await talk.say(text) == HELP
+    assert await talk.say("help") == HELP
+    assert await talk.say("thanks") == "You're welcome."
+    assert await talk.say(text) == f'I don\'t understand "{text}".\n\n{HELP[0].upper()}{HELP[1:]}'
+    again = await talk.say(text)
+    assert again.startswith(f'I don\'t understand "{text}".')
+    assert HELP[1:] not in again
     assert talk.calls == []
+
+
+@pytest.mark.parametrize(
+    "text", ["苹果好吃吗", "erinnere mich morgen um 9", "rappelle-moi demain", "напомни мне завтра"]
+)
+async def test_other_languages_are_told_that_only_english_is_understood(text):
+    talk = Talk()
+    assert "only English phrases" in await talk.say(text)
+    assert talk.calls == []
+
+
+@pytest.mark.parametrize("text", ["I was an actor", "the die is cast", "remember an umbrella", "what was the con"])
+def test_english_sentences_are_not_taken_for_another_language(text):
+    assert not is_foreign(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [("pause stretch", "disable"), ("cancel the fruit reminder", "remove"), ("turn off my watch", "disable")],
+)
+async def test_whole_words_of_a_name_are_enough(text, action):
+    talk = Talk()
+    await talk.say(text)
+    assert [call["action"] for call in talk.calls] == ["list", action]
+
+
+@pytest.mark.parametrize("text", ["cancel the reminder", "pause it", "cancel stretc", "delete everything but morning"])
+async def test_what_may_mean_several_changes_nothing(text):
+    talk = Talk()
+    await talk.say(text)
+    assert [call for call in talk.calls if call["action"] != "list"] == []
+
+
+async def test_it_is_what_was_changed_last():
+    talk = Talk()
+    await talk.say("remind me in 2 minutes to stretch")
+    await talk.say("cancel it")
+    assert talk.calls == [{"action": "remove", "job_id": "job_k3v9x2mq7a"}]
 
 
 async def test_a_scheduled_message_outside_the_grammar_is_repeated():
@@ -298,9 +345,7 @@ async def test_a_message_injected_meanwhile_is_answered_in_the_same_turn():
         facts={"now": NOW, "zone": "UTC"},
     )
     answer = await think(asked, journal, models=Models())
-    assert answer.text == (
-        f'{LABEL}Added "stretch" (job_k3v9x2mq7a).\n\nOne automation:\n1. "stretch" (job_k3v9x2mq7a)'
-    )
+    assert answer.text == (f'{LABEL}Added "stretch".\n\nOne automation:\n1. "stretch"')
 
 
 async def test_a_killed_offline_turn_goes_on_and_adds_nothing_twice():
@@ -343,3 +388,60 @@ def test_jobs_are_found_by_name_and_id_once_each():
     text = '1. "a" (watch-1): daily\n* job_k3v9x2mq7a: weekly\n"a" (watch-1) again'
     assert jobs_in(text) == ["watch-1", "job_k3v9x2mq7a"]
     assert numbered(text).splitlines()[:2] == ['1. "a" (watch-1): daily', "2. job_k3v9x2mq7a: weekly"]
+
+
+HOSTILE = [
+    ("move", " ", "x\ny"),
+    ("postpone", "\n", "x\ny"),
+    ("move", " \n", "x\ny"),
+    ("i need", " ", "x"),
+    ("i need to", " please", " x"),
+    ("please", " ", "x\ny"),
+    ("a", ",", "x"),
+    ("a", ", ", "x"),
+    ("run a", " ", "x"),
+    ("run the", " ", "x"),
+    ("run the", " strech", "x"),
+    ("run ", "1", ""),
+    ("pause a", "\t", "x"),
+    ("pause ", "1", "x"),
+    ("pause ", "1, ", "x"),
+    ("why did ", "a run ", "\nx"),
+    ("move ", "a by ", "\nx"),
+    ("move ", "a to ", "\nx"),
+    ("", "timer for ", "\nx"),
+    ("timer ", "5 minutes and ", ""),
+    ("what time", " now", "\nx"),
+    ("remember to", " ", "x"),
+    ("snooze", " ", "x\ny"),
+    ("remind me at 9", " and 5", " to stretch"),
+    ("remind me every monday", " and tuesday", ""),
+    ("tell me ", "from 3 to 5 ", "x"),
+]
+
+
+async def test_no_sentence_keeps_the_server_from_everything_else():
+    talk = Talk()
+    await talk.say("list")
+    before = time.process_time()
+    for front, filling, end in HOSTILE:
+        # As long as a message may be, and as long as a sentence may be.
+        for length in (60, 1990, MAX_MESSAGE):
+            room = length - len(front) - len(end)
+            await talk.say(front + (filling * room)[:room] + end)
+    assert time.process_time() - before < 5
+
+
+async def test_what_is_longer_than_a_sentence_is_not_understood_but_still_remembered():
+    talk = Talk()
+    long = "and pears, " * 300 + "please"
+    assert "I don't understand" in await talk.say(f"remind me tomorrow at 9 to buy {long} x")
+    assert talk.calls == []
+    await talk.say(f"remember that  I like {long} x")
+    assert talk.calls == [{"text": f"I like {long} x"}]
+
+
+async def test_spaces_and_line_breaks_between_words_do_not_count():
+    talk = Talk()
+    await talk.say("remind   me\tin 2  minutes\n\nto   stretch")
+    assert (talk.calls[0]["when"], talk.calls[0]["message"]) == ("in 2 minutes", "stretch")

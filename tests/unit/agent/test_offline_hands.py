@@ -41,6 +41,9 @@ class Hands(Talk):
         ("run pwd; ls -la", "run_command", {"command": "pwd; ls -la"}),
         ("run `uname`", "run_command", {"command": "`uname`"}),
         ("$ ls; pwd", "run_command", {"command": "ls; pwd"}),
+        ("$ if true\nthen\n\n  echo 'a   b'\nfi", "run_command", {"command": "if true\nthen\n\n  echo 'a   b'\nfi"}),
+        (f"$ echo {'a  b ' * 1000}c", "run_command", {"command": f"echo {'a  b ' * 1000}c"}),
+        (f"run echo {'a  b ' * 1000}c  now", "run_command", {"command": f"echo {'a  b ' * 1000}c"}),
     ],
 )
 async def test_an_exact_command_calls_the_tool_and_shows_what_came_back(text, name, args):

@@ -1,10 +1,15 @@
 """Real HTTP against the stub: what providers do wrong becomes one typed failure, and waiting helps where it can."""
 
 import asyncio
+import json
+from base64 import b64encode
+from dataclasses import replace
 
 import pytest
 
-from homing.agent.history import summarise
+from homing.agent.frames import frame
+from homing.agent.history import dump, summarise
+from homing.agent.journal import SeenFile
 from homing.agent.loop import think
 from homing.agent.models import Models
 from homing.model.errors import ModelFailed
@@ -162,3 +167,18 @@ async def test_older_turns_are_folded_into_a_summary_with_one_call(stub, model):
     shown = stub.requests[-1].messages[-1].text
     assert "They are called Ann." in shown
     assert "User: I like apples" in shown
+
+
+async def test_a_picture_is_in_the_request_and_in_nothing_that_is_kept(stub, model):
+    stub.reply("A bird.")
+    attached = frame("file.attached", "file_k3v2x2mq7a: image/png, 9 bytes.", name="bird.png")
+
+    async def read(file_id, limits):
+        assert (file_id, limits["image/png"]) == ("file_k3v2x2mq7a", 3_700_000)
+        return SeenFile(media_type="image/png", data=b"\x89PNG bird")
+
+    answer = await run(replace(ask(f"{attached}\n\nWhat is it?", model=model), read_file=read))
+    [request] = stub.requests
+    sent = b64encode(b"\x89PNG bird").decode()
+    assert sent in json.dumps(request.body)
+    assert sent not in dump(answer.messages)

@@ -59,7 +59,8 @@ class PostOffice:
 @asynccontextmanager
 async def post_office(answers: Mapping[str, str] | None = None) -> AsyncIterator[PostOffice]:
     office = PostOffice(answers=answers or {})
-    server = await asyncio.start_server(office.serve, "127.0.0.1", 0)
+    # As much as a mail with the largest file.
+    server = await asyncio.start_server(office.serve, "127.0.0.1", 0, limit=1 << 25)
     async with server:
         office.port = server.sockets[0].getsockname()[1]
         yield office

@@ -1,14 +1,18 @@
 import socket
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from email import message_from_bytes
 from email.header import decode_header, make_header
 from email.policy import default
 
 import pytest
 
+from homing.channels import File
 from homing.channels.email import EmailChannel, compose, read_smtp_url
 from homing.model.errors import ChannelFailed, Invalid
-from unit.channels.letters import letter
 from unit.channels.post_office import PostOffice, post_office
+from unit.channels.sample_parts import noting, part
 
 ADDRESS = "email:person@example.org"
 
@@ -19,7 +23,7 @@ def channel_to(office: PostOffice, login: str = "") -> EmailChannel:
 
 async def test_a_message_arrives_as_a_plain_mail() -> None:
     async with post_office() as office:
-        receipt = await channel_to(office).send(letter(ADDRESS, "# Guten Morgen ☀\n\nEs ist neun Uhr."))
+        receipt = await channel_to(office).send(part(ADDRESS, "# Guten Morgen ☀\n\nEs ist neun Uhr."))
     (mail,) = office.mails
     assert office.recipients == ["RCPT TO:<person@example.org>"]
     assert (mail["From"], mail["To"], mail["Subject"]) == (
@@ -33,11 +37,27 @@ async def test_a_message_arrives_as_a_plain_mail() -> None:
     assert receipt.detail == {"message_id": "<dlv_k3v9x2mq7a@example.net>", "answer": "2.0.0 queued as 4711"}
 
 
+async def test_a_mail_with_a_file_is_written_beside_the_loop() -> None:
+    """For one of 18 MB that takes most of a second, in which nobody else would be answered."""
+
+    async def read() -> AsyncIterator[bytes]:
+        yield b"x" * 100
+
+    kind = noting("image/png")
+    file = File(id="file_1", name="a.png", media_type=kind, size=100, read=read)
+    async with post_office() as office:
+        await channel_to(office).send(replace(part(ADDRESS), file=file))
+    [attached] = office.mails[0].iter_attachments()
+    assert (attached.get_content_type(), attached.get_content()) == ("image/png", b"x" * 100)
+    assert kind.threads
+    assert threading.get_ident() not in kind.threads
+
+
 async def test_a_mail_sent_again_is_the_same_mail() -> None:
     async with post_office() as office:
         channel = channel_to(office)
-        await channel.send(letter(ADDRESS))
-        await channel.send(letter(ADDRESS))
+        await channel.send(part(ADDRESS))
+        await channel.send(part(ADDRESS))
     first, second = office.mails
     assert first.as_bytes() == second.as_bytes()
 
@@ -55,12 +75,10 @@ async def test_a_mail_sent_again_is_the_same_mail() -> None:
         ("AUTH", "535 5.7.8 wrong password", False),
     ],
 )
-async def test_a_refused_letter_is_final_and_a_broken_channel_is_not(
-    command: str, answer: str, permanent: bool
-) -> None:
+async def test_a_refused_mail_is_final_and_a_broken_channel_is_not(command: str, answer: str, permanent: bool) -> None:
     async with post_office({command: answer}) as office:
         with pytest.raises(ChannelFailed) as caught:
-            await channel_to(office, "user:secret@").send(letter(ADDRESS))
+            await channel_to(office, "user:secret@").send(part(ADDRESS))
     assert caught.value.permanent is permanent
     assert answer[:3] in caught.value.detail
     assert "secret" not in caught.value.detail
@@ -71,7 +89,7 @@ async def test_a_mail_server_that_is_not_there_is_worth_another_attempt() -> Non
         taken.bind(("127.0.0.1", 0))
         channel = channel_to(PostOffice(port=taken.getsockname()[1]))
         with pytest.raises(ChannelFailed) as caught:
-            await channel.send(letter(ADDRESS))
+            await channel.send(part(ADDRESS))
     assert not caught.value.permanent
 
 
@@ -92,7 +110,7 @@ async def test_a_mail_server_that_is_not_there_is_worth_another_attempt() -> Non
 )
 def test_what_is_not_one_plain_address_is_refused_for_good(place: str) -> None:
     with pytest.raises(ChannelFailed) as caught:
-        compose(letter(f"email:{place}"), "homing@example.net")
+        compose(part(f"email:{place}"), "homing@example.net")
     assert caught.value.permanent
 
 
@@ -108,7 +126,7 @@ def test_what_is_not_one_plain_address_is_refused_for_good(place: str) -> None:
     ],
 )
 def test_the_subject_is_the_first_line_and_never_a_header_more(text: str, subject: str) -> None:
-    mail = message_from_bytes(compose(letter(ADDRESS, text), "homing@example.net"), policy=default)
+    mail = message_from_bytes(compose(part(ADDRESS, text), "homing@example.net"), policy=default)
     assert mail["Subject"] == subject
     assert mail["Bcc"] is None
 
@@ -130,11 +148,11 @@ INJECTION = "=?utf-8?q?Bill=0D=0AReply-To:_a=40evil.io=0D=0AContent-Type:_text/h
 )
 async def test_an_encoded_word_in_an_answer_reaches_the_mail_server_as_text_and_never_as_headers(text: str) -> None:
     async with post_office() as office:
-        await channel_to(office).send(letter(ADDRESS, text))
+        await channel_to(office).send(part(ADDRESS, text))
     (raw,) = office.raw
     head, _, body = raw.partition(b"\r\n\r\n")
     names = [line.partition(b":")[0].decode() for line in head.split(b"\r\n") if not line.startswith(b" ")]
-    assert names == ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Type",
+    assert names == ["From", "To", "Subject", "Date", "Message-ID", "References", "Auto-Submitted", "Content-Type",
                      "Content-Transfer-Encoding", "MIME-Version"]  # fmt: skip
     assert text.encode()[:20] not in head
     assert b"\r\n<b>" not in body
@@ -146,7 +164,7 @@ async def test_an_encoded_word_in_an_answer_reaches_the_mail_server_as_text_and_
 
 @pytest.mark.parametrize("text", ["Grüße", "☀" * 70, "e\u0301" * 60, "日本語 and English, and more of both, 日本語"])
 def test_a_subject_of_any_language_comes_through_whole(text: str) -> None:
-    raw = compose(letter(ADDRESS, text), "homing@example.net")
+    raw = compose(part(ADDRESS, text), "homing@example.net")
     assert all(len(line) <= 78 for line in raw.split(b"\r\n"))
     wanted = text if len(text) <= 78 else text[:77].rstrip() + "…"
     assert str(make_header(decode_header(message_from_bytes(raw)["Subject"]))) == wanted
@@ -154,7 +172,7 @@ def test_a_subject_of_any_language_comes_through_whole(text: str) -> None:
 
 def test_an_address_that_a_reader_would_decode_is_refused_for_good() -> None:
     with pytest.raises(ChannelFailed) as caught:
-        compose(letter("email:=?utf-8?q?a=0D=0ABcc=3Ab?=@example.org"), "homing@example.net")
+        compose(part("email:=?utf-8?q?a=0D=0ABcc=3Ab?=@example.org"), "homing@example.net")
     assert caught.value.permanent
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from homing.channels import Letter
+from homing.channels import Part
 from homing.channels.webhook import WebhookChannel
 from homing.model.clock import SystemClock
 from homing.model.errors import ChannelFailed
 from homing.model.webhook_urls import new_signing_secret
 from homing.testing import WebhookReceiver
 from support.certificates import certify
-from unit.channels.letters import letter, show
+from unit.channels.sample_parts import part, show
 
 SECRET = new_signing_secret()
 ADDRESS = "webhook:wh_abc"
@@ -30,15 +30,15 @@ def channel_to(url: str, **options: object) -> WebhookChannel:
     return WebhookChannel(find, show=show, clock=SystemClock(), **({"loopback": True} | options))  # type: ignore[arg-type]
 
 
-async def failure(channel: WebhookChannel, what: Letter | None = None) -> ChannelFailed:
+async def failure(channel: WebhookChannel, what: Part | None = None) -> ChannelFailed:
     with pytest.raises(ChannelFailed) as caught:
-        await channel.send(what or letter(ADDRESS))
+        await channel.send(what or part(ADDRESS))
     return caught.value
 
 
 async def test_a_message_arrives_as_a_signed_cloud_event() -> None:
     with WebhookReceiver() as receiver:
-        receipt = await channel_to(receiver.url).send(letter(ADDRESS, "Guten Morgen ☀", job_id="job_1"))
+        receipt = await channel_to(receiver.url).send(part(ADDRESS, "Guten Morgen ☀", job_id="job_1"))
         (request,) = receiver.requests
     assert receipt.detail == {"status": 200}
     assert Webhook(SECRET).verify(request.text, dict(request.headers)) == {
@@ -56,7 +56,7 @@ async def test_a_message_arrives_as_a_signed_cloud_event() -> None:
 
 async def test_only_what_a_job_said_has_a_subject() -> None:
     with WebhookReceiver() as receiver:
-        await channel_to(receiver.url).send(letter(ADDRESS))
+        await channel_to(receiver.url).send(part(ADDRESS))
         (request,) = receiver.requests
     assert "subject" not in json.loads(request.text)
 
@@ -120,7 +120,7 @@ async def test_a_receiver_that_is_not_there_is_worth_another_attempt() -> None:
 
 
 async def test_a_removed_webhook_gets_nothing_more() -> None:
-    error = await failure(channel_to("http://127.0.0.1:1/"), letter("webhook:wh_gone"))
+    error = await failure(channel_to("http://127.0.0.1:1/"), part("webhook:wh_gone"))
     assert error.permanent
 
 
@@ -177,7 +177,7 @@ async def test_a_name_that_changes_its_mind_is_not_asked_twice(monkeypatch: pyte
         port = receiver.url.split(":")[2].partition("/")[0]
         answers = iter([["127.0.0.1"], ["10.0.0.1"]])
         answer_dns(monkeypatch, lambda: next(answers))
-        await channel_to(f"http://localhost:{port}/hook").send(letter(ADDRESS))
+        await channel_to(f"http://localhost:{port}/hook").send(part(ADDRESS))
         (request,) = receiver.requests
     assert request.headers["host"] == f"localhost:{port}"
     assert next(answers) == ["10.0.0.1"]
@@ -187,7 +187,7 @@ async def test_a_second_address_is_tried_where_the_first_does_not_answer(monkeyp
     with WebhookReceiver() as receiver:
         port = receiver.url.split(":")[2].partition("/")[0]
         answer_dns(monkeypatch, lambda: ["127.9.9.9", "127.0.0.1"])
-        receipt = await channel_to(f"http://localhost:{port}/hook").send(letter(ADDRESS))
+        receipt = await channel_to(f"http://localhost:{port}/hook").send(part(ADDRESS))
     assert receipt.detail == {"status": 200}
 
 
@@ -210,6 +210,6 @@ async def test_the_certificate_is_checked_against_the_name_though_the_address_is
         port = server.sockets[0].getsockname()[1]
         channel = channel_to(f"https://localhost:{port}/", tls=ssl.create_default_context(cafile=str(file)))
         if taken:
-            assert (await channel.send(letter(ADDRESS))).detail == {"status": 204}
+            assert (await channel.send(part(ADDRESS))).detail == {"status": 204}
         else:
             assert "could not be reached" in (await failure(channel)).detail

@@ -6,6 +6,7 @@ import pytest
 
 from homing.model.agents import BUILT_IN, INSTRUCTIONS
 from support.commands import Homing
+from support.package_index import serve_packages
 
 
 def test_an_agent_is_made_changed_talked_to_and_removed_by_commands_alone(homing: Homing, server: str) -> None:
@@ -27,6 +28,24 @@ def test_an_agent_is_made_changed_talked_to_and_removed_by_commands_alone(homing
     assert moved.object["agent_id"] == "main"
     assert homing("agents", "remove", "pears").out.strip() == "Removed Pears (fruit-research)."
     assert [one["id"] for one in homing("agents", "list", "--json").objects] == ["main"]
+
+
+def test_a_heartbeat_is_set_shown_and_taken_back_by_commands(homing: Homing, server: str, tmp_path: Path) -> None:
+    (tmp_path / "list.md").write_text("- Are the pears ripe?", "utf-8")
+    beat = ("--heartbeat-minutes", "30", "--active-hours", "08:00-22:00", "--checklist", f"@{tmp_path}/list.md")
+    changed = homing("agents", "update", "main", *beat)
+    assert "offline model does not go through it" in changed.out
+    shown = homing("agents", "get", "main").out
+    assert all(words in shown for words in ("every 30 minutes, 08:00-22:00", "- Are the pears ripe?"))
+    refused = homing("agents", "update", "main", "--heartbeat-minutes", "often")
+    assert (refused.code, "whole number of minutes" in refused.err) == (2, True)
+    script = ("--heartbeat-script", "print(nobody)", "--heartbeat-script-language", "python")
+    broken = homing("agents", "update", "main", *script)
+    assert (broken.code, "The test run of the script failed." in broken.err) == (2, True)
+    back = homing(
+        "agents", "update", "main", "--heartbeat-minutes", "", "--checklist", "", "--active-hours", "", "--json"
+    )
+    assert back.object["heartbeat"] == {"minutes": None, "checklist": None, "active_hours": None}
 
 
 def test_a_chat_with_an_agent_in_a_conversation_of_another_says_how_to_change_that(homing: Homing, server: str) -> None:
@@ -97,10 +116,10 @@ def test_instructions_come_from_a_file_or_from_stdin_and_go_back_to_the_default(
     ("args", "sentence"),
     [
         (("add", "X", "--tool", "dance"), "There is no tool dance. The tools are: schedule_task"),
-        (("add", "X", "--tool", "run_command=ask"), "comes with approvals"),
+        (("add", "X", "--tool", "recall=ask"), "Calls of recall cannot wait for an approval"),
         (
             ("add", "X", "--tool", "run_command=maybe"),
-            "--tool is written NAME, NAME=allow or NAME=deny, not run_command",
+            "--tool is written NAME, NAME=allow, NAME=ask or NAME=deny, not run_command",
         ),
         (("add", "X", "--host", "*.org"), "it would open a whole top-level domain"),
         (("add", "X", "--tool", "=deny"), "A name of a tool is empty. The tools are"),
@@ -116,3 +135,29 @@ def test_what_cannot_be_is_refused_with_a_sentence(homing: Homing, args: tuple[s
     said = homing("agents", *args)
     assert said.code == 2
     assert sentence in said.err
+
+
+def test_packages_are_changed_one_by_one_and_the_answer_says_where_to_look(
+    homing: Homing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve_packages() as index:
+        for name, value in index.host.items():
+            if name != "HOME":
+                monkeypatch.setenv(name, value)
+        index.add_wheel("owl")
+        index.add_wheel("wren")
+        said = homing("agents", "update", "main", "--pip", "owl", "--no-npm", "left-pad")
+        assert said.code == 0, said.err
+        assert "Note: left-pad was not among its packages." in said.out
+        [approval] = homing("approvals", "list", "--json").objects
+        assert f"Its packages are being installed. How it goes: homing approvals get {approval['id']}" in said.out
+        shown = homing("approvals", "get", approval["id"]).out
+        assert "by an administrator, as a change of the agent" in shown
+        # Every hash is behind a flag.
+        assert "--hash=" not in shown
+        assert f"homing approvals get {approval['id']} --whole" in " ".join(shown.split())
+        assert "--hash=" in homing("approvals", "get", approval["id"], "--whole").out
+        assert "Answered" in shown
+        busy = homing("agents", "update", "main", "--pip", "wren")
+        assert (busy.code, "are being installed now" in busy.err) == (2, True)
+        assert homing("agents", "update", "main", "--pip", "./owl").code == 2

@@ -2,14 +2,20 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from homing.cli.chat import stream as chat_stream
 from homing.cli.chat import talk
-from homing.cli.chat.paper import Paper
+from homing.cli.chat.paper import Paper, open_history
 from homing.cli.chat.stream import Event
 from homing.cli.chat.talk import Talk
+from homing.client.home import known_token
+from homing.client.remote import Client
+from homing.settings import load
+from support.commands import Homing
 
 INBOUND = "in_1"
 
@@ -90,3 +96,96 @@ def test_a_hooks_words_stand_under_its_name_and_not_under_you(capsys: pytest.Cap
     said = message(1, "user", INBOUND).data | {"meta": {"source": "hook", "hook_id": "hook_1", "hook_name": "ci"}}
     Paper("UTC").message(said)
     assert capsys.readouterr().out.startswith("Hook “ci”  Mon 16 Nov 08:00 UTC")
+
+
+def test_a_chat_says_who_answers_and_lets_another_agent_answer(
+    homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homing("agents", "add", "Research")
+    homing("send", "cli:main", "help", "--wait")
+    lines = iter(["/agent", "/agent research", "/agent nobody", "/AGENT", "/help"])
+
+    def type_next(self: Paper) -> str:
+        line = next(lines, None)
+        if line is None:
+            raise EOFError
+        return line
+
+    monkeypatch.setattr(Paper, "ask", type_next)
+    client = Client(server, known_token(load()))
+    stream = chat_stream.Stream(client, "cli:main")
+    capsys.readouterr()
+    Talk(client, stream, client.ask("get_session", session_key="cli:main"), Paper("Europe/Berlin")).run()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Main (main) answers here. Others: Research (research). /agent NAME changes it." in said
+    assert "Research (research) answers from now on, also this conversation's automations." in said
+    assert "There is no agent nobody." in said
+    assert "Research (research) answers here. Others: Main (main)." in said
+    assert client.ask("get_session", session_key="cli:main")["agent_id"] == "research"
+    client.close()
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    left = iter(lines)
+
+    def type_next(self: Paper) -> str:
+        line = next(left, None)
+        if line is None:
+            raise EOFError
+        return line
+
+    monkeypatch.setattr(Paper, "ask", type_next)
+    monkeypatch.setattr(talk, "silent_keys", threading.Lock)
+
+
+def test_a_chat_schedules_reminds_chooses_a_model_and_attaches_files(
+    homing: Homing,
+    server: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    homing("send", "cli:main", "help", "--wait")
+    (tmp_path / "notes.txt").write_text("apples")
+    typed(
+        monkeypatch,
+        "/schedule every weekday at 8:30: look at the news",
+        "/remind tomorrow at 9: call mom",
+        "/remind tomorrow at 9",
+        "/model",
+        "/model test:never",
+        "/model offline",
+        "/model auto",
+        f"/file {tmp_path / 'nothing.txt'}",
+        f"/file {tmp_path / 'notes.txt'}",
+        "here it is",
+        "and without it",
+    )
+    client = Client(server, known_token(load()))
+    capsys.readouterr()
+    stream = chat_stream.Stream(client, "cli:main")
+    Talk(client, stream, client.ask("get_session", session_key="cli:main"), Paper("Europe/Berlin")).run()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Write /remind WHEN: WHAT" in said
+    assert "offline answers here, as for all of Main." in said
+    assert "offline answers here. /model NAME" in said
+    assert "Goes with your next message: notes.txt" in said
+    jobs = {job["payload"]["message"]: job for job in client.pages("list_jobs", session_key="cli:main")}
+    assert jobs["look at the news"]["words"] == "Weekdays at 08:30 Europe/Berlin"
+    assert jobs["call mom"]["payload"]["kind"] == "reminder"
+    assert client.ask("get_session", session_key="cli:main")["model"] is None
+    sent = {m["text"]: m["files"] for m in client.ask("list_messages", session_key="cli:main", limit=50)["items"]}
+    assert [file["name"] for file in sent["here it is"]] == ["notes.txt"]
+    assert sent["and without it"] == []
+    client.close()
+
+
+def test_what_was_typed_is_kept_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    path = tmp_path / "chat_history"
+    path.write_text("")
+    path.chmod(0o644)
+    open_history(path).append_string("hello")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "hello" in list(open_history(path).load_history_strings())
+    # Where nothing can be written, it is kept for this time only.
+    assert list(open_history(tmp_path / "nowhere" / "history").load_history_strings()) == []

@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -16,6 +18,7 @@ from homing.cli.home import only_engine, sqlite_file
 from homing.cli.problems import Problem
 from homing.settings import load
 from support.commands import Homing
+from support.kept_homes import load_home
 
 
 def test_a_backup_is_restored_and_what_was_there_is_kept(homing: Homing, tmp_path: Path) -> None:
@@ -38,6 +41,35 @@ def test_a_backup_comes_into_a_new_home(homing: Homing, tmp_path: Path, monkeypa
     assert homing("db", "restore", str(tmp_path / "copy.db"), "--json").object["kept"] is None
     assert len(homing("memories", "list", "--json").objects) == 1
     assert {path.name for path in (tmp_path).glob("copy*")} == {"copy.db"}
+
+
+def test_a_backup_of_an_older_homing_is_restored_and_upgraded_with_the_next_start(
+    homing: Homing, home: Path, tmp_path: Path
+) -> None:
+    load_home("0.1.0", f"sqlite:///{tmp_path / 'old.db'}")
+    said = homing("db", "restore", str(tmp_path / "old.db"), "--json")
+    assert (said.code, said.object["schema"]) == (0, "0002"), said.err
+    assert homing("db", "upgrade", "--json").object["before"] == "0002"
+    assert homing("memories", "list", "--json").objects
+
+
+def test_the_log_of_a_database_that_cannot_be_read_is_not_played_into_its_successor(
+    homing: Homing, home: Path, tmp_path: Path
+) -> None:
+    homing("memories", "add", "It was sunny.")
+    homing("db", "backup", str(tmp_path / "copy.db"))
+    database, log = home / "homing.db", home / "homing.db-wal"
+    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("pragma wal_autocheckpoint=0")
+        writer.execute("update memory set text = 'It rained.'")
+        left = log.read_bytes()
+    assert left
+    # As after a kill -9 and a disk that lost a block.
+    log.write_bytes(left)
+    database.write_bytes(bytes(4096) + database.read_bytes()[4096:])
+    said = homing("db", "restore", str(tmp_path / "copy.db"))
+    assert said.code == 0, said.err
+    assert [memory["text"] for memory in homing("memories", "list", "--json").objects] == ["It was sunny."]
 
 
 def spoil(path: Path) -> None:
@@ -139,18 +171,39 @@ def test_a_home_that_others_may_enter_keeps_its_database_to_itself(
     assert finding["fix"] == f"chmod 600 {open_home / 'homing.toml'}"
 
 
+# Runs a backup, and looks at the folder between any two things that it does to files.
+_WATCHED_BACKUP = """
+import os, sys
+from homing.cli.main import run
+
+folder, modes, looking = sys.argv[1], set(), False
+
+def look(event, args):
+    global looking
+    if not looking:
+        looking = True
+        modes.update(oct(entry.stat().st_mode & 0o777) for entry in os.scandir(folder))
+        looking = False
+
+os.umask(0o022)
+sys.addaudithook(look)
+code = run(["db", "backup", folder + "/copy.db"])
+looking = True
+print(code, *sorted(modes))
+"""
+
+
 def test_a_backup_follows_no_link_and_is_private_from_its_first_byte(homing: Homing, tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "victim.db")
     said = homing("db", "backup", str(tmp_path / "link.db"))
     assert said.code == 2
     assert not (tmp_path / "victim.db").exists()
-    before = os.umask(0o022)
-    try:
-        homing("db", "backup", str(tmp_path / "copy.db"))
-    finally:
-        os.umask(before)
-    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
-    assert {path.name for path in tmp_path.glob("*copy*")} == {"copy.db"}
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    command = [sys.executable, "-c", _WATCHED_BACKUP, str(folder)]
+    watched = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert watched.stdout.splitlines()[-1] == "0 0o600"
+    assert [path.name for path in folder.iterdir()] == ["copy.db"]
 
 
 def ask(url: str, path: str, home: Path, body: dict[str, object] | None = None) -> int:

@@ -63,6 +63,8 @@ def test_every_field_of_a_job_has_a_flag(homing: Homing) -> None:
         *("--thinking", "low", "--timeout-seconds", "60", "--context", "since_last", "--write-back", "summary"),
         *("--no-continue", "--wake", "next_heartbeat", "--may-schedule", "--catch-up", "skip"),
         *("--catch-up-window-seconds", "60", "--disabled", "--dedupe-key", "k", "--sender-id", "u1", "--id", "mine"),
+        *("--script", "print('{\"wakeAgent\": false}')", "--script-language", "python"),
+        *("--script-hosts", "example.org,*.example.com", "--script-seconds", "5"),
     ).object
     assert job["id"] == "mine"
     assert job["payload"] == {
@@ -74,6 +76,8 @@ def test_every_field_of_a_job_has_a_flag(homing: Homing) -> None:
         "session": "isolated", "write_back": "summary", "continue": False, "wake": "next_heartbeat",
         "catch_up": "skip", "catch_up_window_seconds": 60, "quiet": True, "delete_after_run": True, "dedupe_key": "k",
         "max_runs": 3, "may_schedule": True, "sender_id": "u1",
+        "script": "print('{\"wakeAgent\": false}')", "script_language": "python",
+        "script_hosts": ["example.org", "*.example.com"], "script_seconds": 5,
     }  # fmt: skip
     assert {name: job[name] for name in wanted} == wanted
     assert job["starts_at"].startswith("2029-01-01T09:00")
@@ -227,11 +231,22 @@ def test_a_removed_job_comes_back_by_undo_without_naming_its_revision(homing: Ho
     assert len(homing("cron", "ls", "--json").objects) == 1
 
 
-def test_undo_says_that_a_removed_job_answers_to_its_whole_id_only(homing: Homing) -> None:
-    homing("cron", "add", "every day at 9", "x", "--id", "mine-and-only")
-    homing("cron", "rm", "mine")
-    said = homing("cron", "undo", "mine")
-    assert (said.code, "whole id" in said.err) == (2, True)
+def test_a_removed_job_comes_back_by_its_name(homing: Homing) -> None:
+    homing("cron", "add", "every day at 9", "x", "-n", "fruit")
+    homing("cron", "add", "every day at 9", "x", "-n", "fruit watch")
+    homing("cron", "rm", "fruit")
+    said = homing("cron", "undo", "fruit", "--json")
+    # Not the last change of the living one, whose name only begins so.
+    assert (said.code, said.object["name"], said.object["removed_at"]) == (0, "fruit", None)
+
+
+def test_undo_asks_which_of_two_of_one_name_is_meant(homing: Homing) -> None:
+    for _ in range(2):
+        homing("cron", "add", "every day at 9", "x", "-n", "fruit")
+        homing("cron", "rm", "fruit")
+    said = homing("cron", "undo", "fruit")
+    assert (said.code, "fruit fits 2" in said.err, said.err.count("(removed)")) == (2, True, 2)
+    assert "There is no automation plum." in homing("cron", "undo", "plum").err
 
 
 def test_a_skip_leaves_out_the_next_time_and_undo_takes_it_back(homing: Homing) -> None:
@@ -313,3 +328,20 @@ def test_the_server_the_runs_and_the_explanation_give_the_same_words_for_a_reaso
     assert (told["state_words"], told["reason_words"]) == ("skipped", "somebody asked for that")
     assert f"skipped: {told['reason_words']}" in " ".join(homing("cron", "runs", "mine").out.split())
     assert f"because {told['reason_words']}" in " ".join(homing("cron", "why", "mine").out.split())
+
+
+def test_a_script_can_be_tried_and_come_from_stdin(homing: Homing) -> None:
+    script = 'print(\'{"wakeAgent": true, "state": 1}\')'
+    tried = homing("cron", "try-script", "-", "--language", "python", stdin=script)
+    assert (tried.code, tried.out.splitlines()[-1]) == (0, "The agent would be woken, and its state would be kept.")
+    broken = homing("cron", "try-script", "-", "--language", "python", stdin="1/0")
+    assert broken.code == 1
+    assert "ZeroDivisionError" in broken.out
+    job = homing(
+        "cron", "add", "in 1 hour", "x", "--script", "-", "--script-language", "python", "--json", stdin=script
+    )
+    assert job.object["script"] == script
+    assert homing("cron", "add", "in 1 hour", "-", "--script", "-", stdin="x").code == 2
+    refused = homing("cron", "update", job.object["id"], "--script", "1/0")
+    assert refused.code == 2
+    assert "The test run of the script failed." in refused.err

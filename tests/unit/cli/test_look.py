@@ -3,8 +3,11 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from rich.console import Console
 
 from homing.cli.format import away, moment, outcome, took
+from homing.cli.jobs.tables import jobs_table
+from homing.model.contract import Json
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 
@@ -16,7 +19,7 @@ NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
         (timedelta(seconds=40), "in 40 s"),
         (timedelta(minutes=10), "in 10 min"),
         (timedelta(hours=13), "in 13 h"),
-        (timedelta(hours=47), "in 47 h"),
+        (timedelta(hours=44), "in 1 d 20 h"),
         (timedelta(days=3), "in 3 d"),
         (timedelta(days=100), "in 3 months"),
         (timedelta(days=1000), "in 2 years"),
@@ -49,3 +52,31 @@ def test_an_outcome_tells_where_its_message_did_not_arrive() -> None:
     carried = [{"address": "web:abc", "state": "sent"}, {"address": "webhook:wh_1", "state": "dead"}]
     run = {"state_words": "OK", "reason_words": None, "deliveries": carried}
     assert outcome(run) == "OK, not delivered to webhook:wh_1"
+
+
+def a_job(name: str) -> Json:
+    return {
+        "id": "job_4qwskqcbyw", "name": name, "status": "active", "session": "main", "session_key": "cli:main",
+        "schedule": {"tz": "Europe/Berlin"}, "words": "Weekdays at 08:15 Europe/Berlin",
+        "payload": {"kind": "agent_turn"}, "next": ["2026-11-17T08:15:00+01:00"], "recent": [],
+        "state": {"last_run_at": None},
+    }  # fmt: skip
+
+
+def drawn(width: int) -> list[str]:
+    console = Console(width=width, record=True)
+    with console.capture() as captured:
+        console.print(jobs_table([a_job("Look at the fruit prices"), a_job("Say good morning")]))
+    return captured.get().splitlines()
+
+
+def test_a_wide_screen_has_a_line_per_automation_and_a_narrow_one_loses_no_time() -> None:
+    heading, first, second = drawn(160)
+    assert heading.split() == ["NAME", "WHEN", "IN", "NEXT", "LAST"]
+    assert "Look at the fruit prices" in first
+    assert "Say good morning" in second
+    for width in (80, 60, 50):
+        lines = drawn(width)
+        assert all(len(line) <= width for line in lines)
+        said = "\n".join(lines)
+        assert said.count("08:15") == 4, said

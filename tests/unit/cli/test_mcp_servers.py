@@ -66,9 +66,9 @@ def test_a_server_over_http_gets_a_secret_by_name(homing: Homing, monkeypatch: p
         homing("agents", "update", "main", "--host", f"127.0.0.1:{server.port}", "--secret", "KEY_OF_IT")
         added = homing("mcp-servers", "add", "web", "--url", server.url, "--header", "Authorization=secret:KEY_OF_IT")
         assert "State: ready" in added.out
-        assert "To offer them without a question: --policy allow" in added.out
-        assert "ready, asks: not offered until approvals" in homing("mcp-servers", "list").out
-        assert "web (ready, asks: not offered until approvals, 0 of" in homing("agents", "get", "main").out
+        assert "a person approves each call. To allow them without a question: --policy allow" in added.out
+        assert "1, 1 asking first" in homing("mcp-servers", "list").out
+        assert "web (ready, " in homing("agents", "get", "main").out
         shown = homing("mcp-servers", "get", "web").out
         assert "Authorization=secret:KEY_OF_IT" in shown
         assert "s3cr3t" not in shown
@@ -120,8 +120,8 @@ def test_policies_of_tools_are_shown_with_the_server(homing: Homing) -> None:
     )
     changed = homing("mcp-servers", "update", "bad", "--tool", "echo=deny", "--tool", "write=ask")
     assert "  - echo (deny)\n" in changed.out
-    assert "12, 1 denied, 1 not offered (ask)" in homing("mcp-servers", "list").out
-    assert "bad (ready, 10 of 12 tools offered)" in homing("agents", "get", "main").out
+    assert "12, 1 denied, 1 asking first" in homing("mcp-servers", "list").out
+    assert "bad (ready, 11 of 12 tools offered)" in homing("agents", "get", "main").out
     shown = homing("mcp-servers", "get", "bad").out
     assert all(word in shown for word in ("ready", "example.org", "WORD", "echo", "deny"))
     assert "hidden-value" not in shown

@@ -17,6 +17,8 @@ def test_help_is_given_and_is_no_failure(homing: Homing, args: tuple[str, ...]) 
     said = homing(*args)
     assert (said.code, said.err) == (0, "")
     assert "Usage: homing" in said.out
+    # A flag takes nothing, so it has no type.
+    assert "<bool>" not in said.out
 
 
 def test_help_names_every_command_and_hides_the_old_names(homing: Homing) -> None:

@@ -1,6 +1,8 @@
 """Commands that find a running server: the same answers, and things happen."""
 
+import io
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from homing.cli.connection import NOTHING_FIRES
+from homing.cli.process import own_server
+from homing.client import remote
+from homing.client.problems import Problem
+from homing.settings import load
+from homing.testing import TelegramStub
 from support.commands import Homing
 
 HEAVY = (
@@ -85,6 +92,38 @@ def test_a_message_is_sent_and_its_answer_waited_for(homing: Homing, server: str
     assert sent["session_key"] == "cli:main"
 
 
+def test_a_session_that_is_nearly_another_is_not_begun_in_silence(homing: Homing, server: str) -> None:
+    homing("send", "cli:groceries", "help", "--wait")
+    said = homing("send", "cli:grocreies", "help", "--json")
+    assert said.err == "There is no conversation cli:grocreies, so a new one begins. Did you mean cli:groceries?\n"
+    assert said.object["session_key"] == "cli:grocreies"
+    # It is there now; a number makes another one, and so does another word.
+    for name in ("grocreies", "cli:groceries"):
+        assert homing("send", name, "help").err == ""
+    for name, key in (("cli:plums", "cli:plums"), ("plums-2", "cli:plums-2")):
+        assert homing("send", name, "help").err == f"New conversation: {key}\n"
+    homing("sessions", "update", "plums", "--title", "Stone fruit")
+    assert "Did you mean cli:plums (Stone fruit)?" in homing("chat", "stonefruit", stdin="help\n").err
+    assert "Did you mean cli:plums?" in homing("cron", "add", "every day at 9", "x", "-s", "plumbs").err
+
+
+def test_a_person_at_a_terminal_is_asked_before_a_session_that_is_nearly_another_is_begun(
+    homing: Homing, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    homing("send", "cli:groceries", "help", "--wait")
+    monkeypatch.setattr(io, "StringIO", Terminal)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    said = homing("send", "grocreies", "help", stdin="n\n")
+    assert (said.code, "Did you mean cli:groceries?" in said.err) == (2, True)
+    assert "grocreies" not in homing("sessions", "list").out
+    assert homing("send", "grocreies", "help", stdin="y\n").code == 0
+    assert "grocreies" in homing("sessions", "list").out
+
+
 def test_a_session_shows_its_last_words(homing: Homing, server: str) -> None:
     homing("send", "main", "remember that I like apples", "--wait")
     assert "cli:main" in homing("sessions", "list").out
@@ -110,6 +149,72 @@ def test_doctor_is_content_with_a_running_server(homing: Homing, server: str) ->
     assert said.code == 0, said.out
     states = {finding["what"]: finding["state"] for finding in said.objects}
     assert states["Engine"] == states["Server"] == states["Database"] == states["Migrations"] == "ok"
+
+
+def test_doctor_judges_mail_by_the_environment_of_the_running_server(
+    homing: Homing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mail() -> tuple[str, str]:
+        [found] = [one for one in homing("doctor", "--json").objects if one["what"] == "Mail"]
+        return found["state"], found["said"]
+
+    with own_server(load()):
+        monkeypatch.setenv("HOMING_SMTP_URL", "smtp://127.0.0.1:9")
+        state, said = mail()
+        assert (state, "started without it" in said) == ("wrong", True)
+    with own_server(load()):
+        assert "127.0.0.1:9 does not answer" in mail()[1]
+        monkeypatch.delenv("HOMING_SMTP_URL")
+        assert mail() == ("ok", "set up in the running server; its address is not known here")
+
+
+def test_doctor_names_the_channels_of_the_running_server(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    with TelegramStub() as telegram:
+        monkeypatch.setenv("HOMING_CHANNEL_TELEGRAM_TOKEN", telegram.token)
+        monkeypatch.setenv("HOMING_CHANNEL_TELEGRAM_BASE_URL", telegram.url)
+        with own_server(load()):
+            monkeypatch.delenv("HOMING_CHANNEL_TELEGRAM_TOKEN")
+            monkeypatch.delenv("HOMING_CHANNEL_TELEGRAM_BASE_URL")
+            [found] = [one for one in homing("doctor", "--json").objects if one["what"] == "Channel telegram"]
+    assert (found["state"], "set up in the running server" in found["said"]) == ("ok", True)
+
+
+def test_a_command_gives_up_on_a_server_that_hangs(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        url = f"http://127.0.0.1:{frozen.getsockname()[1]}"
+        monkeypatch.setenv("HOMING_URL", url)
+        said = homing("cron", "list")
+    assert said.code == 1
+    assert f"{url} did not answer within 0 seconds." in said.err
+    assert "It may be stuck or very busy" in said.err
+    assert "It may still do it" not in said.err, "a list changes nothing"
+
+
+def test_who_waits_for_an_answer_gives_up_soon_after_the_server_should_have_said_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(remote, "LONG_SECONDS", 60.0)
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        client = remote.Client(f"http://127.0.0.1:{frozen.getsockname()[1]}", "token")
+        with pytest.raises(Problem, match="did not answer within 1 seconds") as given_up:
+            client.ask("send_message", session_key="cli:main", text="hello", wait=1)
+    assert given_up.value.hint is not None
+    assert given_up.value.hint.endswith("It may still do what you asked.")
+
+
+def test_doctor_waits_once_for_a_server_that_hangs(homing: Homing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        monkeypatch.setenv("HOMING_URL", f"http://127.0.0.1:{frozen.getsockname()[1]}")
+        said = homing("doctor", "--json")
+        frozen.setblocking(False)
+        frozen.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            frozen.accept()
+    [finding] = [one for one in said.objects if one["what"] == "Server"]
+    assert (finding["state"], "did not answer" in finding["said"]) == ("wrong", True)
 
 
 def test_a_fresh_sign_in_link_names_the_running_server(homing: Homing, server: str) -> None:

@@ -30,6 +30,11 @@ def test_a_session_goes_with_its_automations_when_that_is_said(homing: Homing) -
     assert homing("sessions", "list", "--json").out == ""
 
 
+def test_an_upkeep_that_never_was_cannot_be_undone(homing: Homing) -> None:
+    refused = homing("memories", "undo", "drm_nobody")
+    assert (refused.code, "There is no memory upkeep drm_nobody." in refused.err) == (2, True)
+
+
 def test_memories_are_added_found_and_forgotten(homing: Homing) -> None:
     memory = homing("memories", "add", "I like apples", "--json").object
     homing("memories", "add", "我喜欢苹果")
@@ -99,6 +104,17 @@ def test_a_hook_of_another_session_is_missed_in_the_session_that_is_named(homing
     assert homing("hooks", "remove", hook["id"], "--session", "fruit").code == 0
 
 
+def test_a_refusal_of_an_unknown_id_names_those_that_there_are(homing: Homing) -> None:
+    said = homing("webhooks", "remove", "wh_nowhere")
+    assert (said.code, said.err) == (2, "There is no webhook wh_nowhere.\nThere are none.\n")
+    made = [homing("webhooks", "add", f"https://example.com/{n}", "--json").object["id"] for n in range(14)]
+    said = homing("webhooks", "remove", "wh_nowhere", *made)
+    known = said.err.splitlines()[1]
+    assert (said.code, known.endswith(" and 2 more.")) == (2, True)
+    assert set(known.removeprefix("There are: ").removesuffix(" and 2 more.").split(", ")) < set(made)
+    assert len(homing("webhooks", "list", "--json").objects) == 14, "nothing is removed before all are found"
+
+
 def test_a_webhook_shows_its_secret_once(homing: Homing) -> None:
     made = homing("webhooks", "add", "https://example.com/in", "--json").object
     assert made["secret"].startswith("whsec_")
@@ -127,6 +143,29 @@ def test_a_mail_address_is_granted_given_to_a_session_and_taken_back(homing: Hom
     ]
     assert homing("grants", "remove", grant["address"]).code == 0
     assert homing("sessions", "get", "main", "--json").object["addresses"] == []
+    assert "No grants" in homing("grants", "list").out
+
+
+def test_a_granted_host_is_listed_and_taken_back_by_its_name(homing: Homing) -> None:
+    assert homing("grants", "add", "--host", "owls.example").code == 0
+    assert "owls.example" in homing("grants", "list").out
+    assert homing("grants", "remove", "owls.example").code == 0
+    assert "No grants" in homing("grants", "list").out
+
+
+def test_an_agent_is_let_write_to_another_and_into_a_conversation_and_it_is_taken_back(homing: Homing) -> None:
+    homing("agents", "add", "Research")
+    homing("send", "plans", "hello")
+    said = homing("grants", "add", "--to-agent", "research")
+    assert said.out.startswith("main may write to the agent research (grt_")
+    said = homing("grants", "add", "--session", "plans", "--agent", "research")
+    assert said.out.startswith("research may write to the conversation cli:plans (grt_")
+    assert homing("grants", "add", "--to-agent", "nobody").code == 2
+    listed = homing("grants", "list").out
+    assert "agent research" in listed
+    assert "conversation cli:plans" in listed
+    removed = homing("grants", "remove", "research", "cli:plans").out
+    assert "main no longer writes to agent research." in removed
     assert "No grants" in homing("grants", "list").out
 
 

@@ -339,3 +339,33 @@ def test_a_dry_run_says_what_is_not_kept(homing: Homing, written: Any, given: di
 def test_a_record_that_is_kept_whole_says_nothing_more(homing: Homing, written: Any) -> None:
     [entry] = homing("import", written({"jobs": [record()]}), "--json").objects
     assert entry["detail"] is None
+
+
+def test_a_preview_runs_no_script_and_says_that_it_will_be_tried(homing: Homing, written: Any) -> None:
+    job = {"id": "job_broken", "name": "broken", "payload": {"message": "Look."}, "session_key": "web:chat"}
+    job |= {"schedule": {"kind": "every", "everyMs": 3_600_000}, "script_language": "python", "script": "print(1 / 0)"}
+    file = written({"format": "homing-jobs", "version": 1, "jobs": [job]})
+    [entry] = homing("import", file, "--json").objects
+    assert (entry["taken"], entry["applied"]) == (True, False)
+    assert entry["detail"] == "Its script is run once when you apply this, and it is left out if that fails."
+
+
+def test_a_script_that_does_not_run_is_refused_at_the_import_and_stops_no_other_record(
+    homing: Homing, written: Any
+) -> None:
+    def job(name: str, **more: Any) -> dict[str, Any]:
+        plain = {"id": f"job_{name}", "name": name, "payload": {"message": "Look."}, "session_key": "web:chat"}
+        return {**plain, "schedule": {"kind": "every", "everyMs": 3_600_000}, "script_language": "python", **more}
+
+    works = "import json\nprint(json.dumps({'wakeAgent': False}))"
+    jobs = [job("broken", script="print(1 / 0)"), job("silent", script="x = 1"), job("good", script=works)]
+    file = written({"format": "homing-jobs", "version": 1, "jobs": jobs})
+    said = homing("import", file, "--json", "--apply")
+    found = [json.loads(line) for line in said.out.splitlines()]
+    assert (said.code, [one["taken"] for one in found]) == (1, [False, False, True]), said.out
+    assert found[0]["detail"].startswith("The test run of the script failed. The script ended with exit code 1.")
+    assert "ZeroDivisionError" in found[0]["detail"]
+    assert "printed nothing" in found[1]["detail"]
+    assert found[2]["detail"] is None
+    kept = [json.loads(line) for line in homing("cron", "list", "--json").out.splitlines()]
+    assert [one["name"] for one in kept] == ["good"]

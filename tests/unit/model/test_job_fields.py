@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from homing.model.job_fields import FIELDS, JobField
 from homing.store import tables
 
-KINDS = {bool: sa.Boolean, int: sa.BigInteger, float: sa.Float, str: sa.Text}
+KINDS = {bool: sa.Boolean, int: sa.BigInteger, float: sa.Float, str: sa.Text, list: sa.JSON}
 
 
 @pytest.mark.parametrize("row", FIELDS, ids=lambda row: row.name)

@@ -117,3 +117,16 @@ def test_an_environment_in_a_home_made_from_a_python_in_local_shows_only_that_py
 def test_a_program_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(Invalid, match=r"There is no program|not a whole path"):
         find_command(name, private=[])
+
+
+def test_where_there_are_secrets_a_package_stands_in_for_no_program_of_the_system(tmp_path: Path) -> None:
+    own = program(tmp_path / "bin/owl-server")
+    program(tmp_path / "bin/sh")
+    first = find_command("sh", private=[], environment=tmp_path)
+    assert first.path == tmp_path / "bin/sh"
+    assert first.search_path.startswith(f"{tmp_path}/bin:")
+    guarded = find_command("sh", private=[], environment=tmp_path, system_first=True)
+    assert not guarded.path.is_relative_to(tmp_path)
+    assert guarded.search_path == f"{SEARCHED}:{tmp_path}/bin:{tmp_path}/node_modules/.bin"
+    # What only the package has is still found.
+    assert find_command("owl-server", private=[], environment=tmp_path, system_first=True).path == own

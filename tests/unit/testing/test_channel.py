@@ -3,15 +3,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from homing.channels import Channel, Letter
+from homing.channels import Channel, Part
 from homing.model.errors import ChannelFailed
 from homing.testing import RecordingChannel
-from unit.channels.letters import message
+from unit.channels.sample_parts import message
 
 
-def letter(text: str) -> Letter:
-    return Letter(
-        delivery_id="dlv_1",
+def part(text: str) -> Part:
+    return Part(
+        id="dlv_1.0",
         address="recording:a",
         session_key="web:fruit",
         text=text,
@@ -21,14 +21,14 @@ def letter(text: str) -> Letter:
     )
 
 
-def texts(letters: list[Letter]) -> list[str]:
-    return [letter.text for letter in letters]
+def texts(parts: list[Part]) -> list[str]:
+    return [part.text for part in parts]
 
 
 async def test_it_keeps_what_was_sent() -> None:
     channel: Channel = (recording := RecordingChannel())
-    await channel.send(letter("a"))
-    receipt = await channel.send(letter("b"))
+    await channel.send(part("a"))
+    receipt = await channel.send(part("b"))
     assert receipt.detail == {"number": 2}
     assert texts(recording.sent) == ["a", "b"]
 
@@ -38,9 +38,9 @@ async def test_it_fails_twice_and_then_goes_well() -> None:
     channel.fail(times=2, retry_after=3)
     for _ in range(2):
         with pytest.raises(ChannelFailed) as caught:
-            await channel.send(letter("a"))
+            await channel.send(part("a"))
         assert (caught.value.permanent, caught.value.retry_after) == (False, 3)
-    await channel.send(letter("a"))
+    await channel.send(part("a"))
     assert (texts(channel.attempts), texts(channel.sent)) == (["a", "a", "a"], ["a"])
 
 
@@ -48,7 +48,7 @@ async def test_a_refusal_is_permanent() -> None:
     channel = RecordingChannel()
     channel.refuse()
     with pytest.raises(ChannelFailed) as caught:
-        await channel.send(letter("a"))
+        await channel.send(part("a"))
     assert caught.value.permanent
 
 
@@ -56,7 +56,7 @@ async def test_a_hanging_send_is_taken_when_released() -> None:
     channel = RecordingChannel()
     channel.hang()
     async with asyncio.timeout(5):
-        sending = asyncio.create_task(channel.send(letter("a")))
+        sending = asyncio.create_task(channel.send(part("a")))
         await channel.wait_for_attempts(1)
         assert channel.sent == []
         channel.release()

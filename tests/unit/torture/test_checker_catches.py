@@ -7,12 +7,15 @@ import pytest
 
 import torture.checks
 from support.mutations import MUTATIONS, Mutation, spoil
+from support.sandboxes import need_bubblewrap
 from torture.checks import check
 from torture.evidence import gather
 
 
 @pytest.mark.parametrize("mutation", [pytest.param(m, id=m.name) for m in MUTATIONS])
 def test_the_checker_names(house: Path, mutation: Mutation) -> None:
+    if mutation.needs_commands:
+        need_bubblewrap()
     spoil(house, mutation)
     found = check(gather(f"sqlite:///{house / 'homing.db'}", house))
     assert mutation.rule in {violation.rule for violation in found}, [str(violation) for violation in found]

@@ -26,7 +26,9 @@ import {
   pick,
 } from "./draft";
 import { EntryList } from "./EntryList";
+import { HeartbeatFields } from "./HeartbeatFields";
 import { McpServers } from "./McpServers";
+import { Packages } from "./Packages";
 import { RemoveAgent } from "./RemoveAgent";
 import { ToolRows } from "./ToolRows";
 
@@ -37,7 +39,7 @@ export default function AgentPage({ agentId }: { agentId: string | null }) {
   useTitle(agentId === null ? "New agent" : agent?.name);
   if (isPending || !me)
     return (
-      <div className="page !max-w-[46rem]">
+      <div className="page narrow">
         <Loading rows={6} />
       </div>
     );
@@ -102,6 +104,7 @@ function Form({ stored, offered, admin }: { stored: Agent | null; offered: Agent
       .filter((one) => rootOf(one) === field)
       .map((one) => one.detail)
       .join(" ") || null;
+  const beatError = (name: string) => refused.fields.find((one) => one.field === `heartbeat.${name}`)?.detail ?? null;
   const elsewhere = refused.fields.filter((one) => !(rootOf(one) in before));
 
   function settle(saved: Agent) {
@@ -149,7 +152,7 @@ function Form({ stored, offered, admin }: { stored: Agent | null; offered: Agent
   return (
     <form
       ref={form}
-      className="page !max-w-[46rem]"
+      className="page narrow"
       noValidate
       onSubmit={(event: FormEvent) => {
         event.preventDefault();
@@ -280,9 +283,11 @@ function Form({ stored, offered, admin }: { stored: Agent | null; offered: Agent
               error={errorOf("secrets")}
               onChange={(secrets) => set({ secrets })}
             />
+            <HeartbeatFields beat={draft.heartbeat} errorOf={beatError} onChange={(heartbeat) => set({ heartbeat })} />
           </>
         )}
       </fieldset>
+      {stored && admin && <Packages agent={stored} />}
       {base && admin && <McpServers agentId={base.id} />}
       {base && <OnRecord agent={base} />}
       {base && admin && base.id !== MAIN_AGENT && <RemoveAgent agent={base} />}
@@ -309,7 +314,7 @@ function Form({ stored, offered, admin }: { stored: Agent | null; offered: Agent
         />
       )}
       {admin && (
-        <div className="sticky bottom-0 -mx-4 mt-6 flex items-center justify-end gap-2 border-t bg-paper px-4 py-3">
+        <div className="sticky bottom-0 mt-6 flex items-center justify-end gap-2 border-t bg-paper py-3">
           {base && changed.length > 0 && (
             <button type="button" className="button" data-look="plain" onClick={() => setDraft(before)}>
               Discard changes

@@ -12,7 +12,7 @@ export default function AgentsPage() {
   const { data: agents, error, isPending, refetch } = useAgents();
   const admin = useMe().data?.role === "admin";
   return (
-    <div className="page !max-w-[80rem]">
+    <div className="page wide">
       <header className="flex items-center justify-between gap-4">
         <h1>Agents</h1>
         {admin && (

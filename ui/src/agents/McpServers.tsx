@@ -3,14 +3,17 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "../api/cache";
 import { sentenceOf } from "../api/client";
-import { acceptMcpTools, testMcpServer } from "../api/operations";
-import { useMcpServers } from "../api/queries";
-import type { McpServer } from "../api/types";
+import { acceptMcpTools, testMcpServer, updateMcpServer } from "../api/operations";
+import { useMcpServers, useMyZone } from "../api/queries";
+import type { McpServer, McpServerPatch, ToolPolicy } from "../api/types";
 import { Loading } from "../parts/EmptyState";
 import { Glyph, type Shape } from "../parts/Glyph";
 import { ServerText } from "../parts/ServerText";
 import { toast, toastError } from "../parts/toasts";
 import { plural } from "../parts/words";
+import { Relative } from "../time/Time";
+import { AddMcpServer } from "./AddMcpServer";
+import { policies } from "./ToolRows";
 
 const states: Record<McpServer["state"], [words: string, shape: Shape]> = {
   pending: ["not started yet", "waiting"],
@@ -36,9 +39,10 @@ export function McpServers({ agentId }: { agentId: string }) {
           ))}
         </ul>
       )}
+      <AddMcpServer agentId={agentId} />
       <p className="mt-1.5 text-small text-mute">
-        They are added and changed on the command line:{" "}
-        <code className="[overflow-wrap:anywhere]">homing mcp-servers add NAME --agent {agentId}</code>
+        “Ask”: each call waits for you. To change or remove a server:{" "}
+        <code className="[overflow-wrap:anywhere]">homing mcp-servers update NAME --agent {agentId}</code>
       </p>
     </section>
   );
@@ -46,6 +50,7 @@ export function McpServers({ agentId }: { agentId: string }) {
 
 function Row({ server }: { server: McpServer }) {
   const client = useQueryClient();
+  const zone = useMyZone();
   const [busy, setBusy] = useState(false);
   const [words, shape] = states[server.state];
   const waiting = server.tools.filter((tool) => !tool.accepted);
@@ -72,13 +77,25 @@ function Row({ server }: { server: McpServer }) {
       return `Accepted: ${plural(waiting.length, "tool")} of ${server.name}`;
     });
 
+  const change = (patch: McpServerPatch, words: string) =>
+    act(async () => {
+      await updateMcpServer(server.agent_id, server.name, { ...patch, revision: server.revision });
+      return words;
+    });
+
   return (
     <li className="border-b py-2.5">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
         <Glyph shape={shape} />
         <span className="font-semibold">{server.name}</span>
         <span className="text-small text-mute">{words}</span>
-        <span className="ml-auto flex gap-2">
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          <PolicyChoice
+            label={`Tools of ${server.name}`}
+            policy={server.policy}
+            busy={busy}
+            choose={(policy) => void change({ policy }, `Saved: tools of ${server.name}`)}
+          />
           {waiting.length > 0 && (
             <button type="button" className="button" disabled={busy} onClick={() => void accept()}>
               Accept {plural(waiting.length, "tool")}
@@ -87,7 +104,7 @@ function Row({ server }: { server: McpServer }) {
           <button
             type="button"
             className="button"
-            aria-label={`Test ${server.name}`}
+            aria-label={`${busy ? "Working" : "Test"} ${server.name}`}
             disabled={busy}
             onClick={() => void test()}
           >
@@ -103,19 +120,33 @@ function Row({ server }: { server: McpServer }) {
           <ServerText text={server.error} />
         </p>
       )}
+      {server.retry_at && (
+        <p className="text-small text-mute">
+          Its tools are offered again <Relative at={server.retry_at} zone={zone} />.
+        </p>
+      )}
       {server.tools.length > 0 && (
         <details className="mt-1" open={waiting.length > 0}>
           <summary className="text-small text-mute hover:text-ink">{plural(server.tools.length, "tool")}</summary>
-          <ul className="mt-1 flex flex-col gap-1">
+          <ul className="mt-1 flex flex-col gap-1.5">
             {server.tools.map((tool) => (
               <li key={tool.name} className="text-small">
+                <span className="float-right ml-3">
+                  <PolicyChoice
+                    label={`Tool ${tool.name}`}
+                    policy={tool.policy}
+                    busy={busy}
+                    choose={(policy) =>
+                      // A tool that is as its server is follows it again.
+                      void change(
+                        { tool_policies: { [tool.name]: policy === server.policy ? null : policy } },
+                        `Saved: ${tool.name}`,
+                      )
+                    }
+                  />
+                </span>
                 <code className="font-mono">{tool.name}</code>{" "}
                 {!tool.accepted && <span className="text-wait">new or changed, off until accepted </span>}
-                {tool.accepted && tool.policy !== "allow" && (
-                  <span className="text-wait">
-                    {tool.policy === "ask" ? "asks, so off until approvals exist " : "denied "}
-                  </span>
-                )}
                 {/* What a server says of itself is shown, and never drawn. */}
                 <span className="text-mute [overflow-wrap:anywhere]">{tool.description}</span>
               </li>
@@ -124,5 +155,25 @@ function Row({ server }: { server: McpServer }) {
         </details>
       )}
     </li>
+  );
+}
+
+type PolicyProps = { label: string; policy: ToolPolicy; busy: boolean; choose: (policy: ToolPolicy) => void };
+
+function PolicyChoice({ label, policy, busy, choose }: PolicyProps) {
+  return (
+    <select
+      className="field !min-h-8 !w-auto !py-0 text-small"
+      aria-label={label}
+      value={policy}
+      disabled={busy}
+      onChange={(event) => choose(event.target.value as ToolPolicy)}
+    >
+      {policies.map(([value, name]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -46,12 +46,18 @@ export function ToolRows({ offered, tools, admin, error, onChange }: ToolRowsPro
           />
         ))}
       </ul>
-      <p className="mt-1.5 text-small text-mute">“Ask” comes with approvals, in a later version.</p>
+      <p className="mt-1.5 text-small text-mute">
+        “Ask”: each call waits for you. It appears in its conversation and in your inbox; until you approve it, it is
+        not made.
+      </p>
     </section>
   );
 }
 
-const policies: [ToolPolicy, string][] = [
+/** What only reads Homing's own rows has nothing to ask for, and what is a request itself is never simply allowed. */
+const mayBe = (tool: AgentTool, policy: ToolPolicy) => tool.policies.includes(policy);
+
+export const policies: [ToolPolicy, string][] = [
   ["allow", "Allow"],
   ["ask", "Ask"],
   ["deny", "Deny"],
@@ -65,7 +71,7 @@ function Row({ tool, policy, choose }: RowProps) {
       <div className="min-w-0 flex-1 basis-[17rem]">
         <p className="font-mono text-[0.93em]">{tool.name}</p>
         <p className="text-small text-mute">{toolSentence(tool.name)}</p>
-        {tool.why && policy === "allow" && (
+        {tool.why && policy !== "deny" && (
           <p className="text-small text-wait">
             Not available here: <ServerText text={tool.why} />
           </p>
@@ -74,13 +80,13 @@ function Row({ tool, policy, choose }: RowProps) {
       <fieldset className="flex flex-none gap-x-4">
         <legend className="sr-only">{tool.name}</legend>
         {policies.map(([value, label]) => (
-          <label key={value} className={`flex items-center gap-1.5 ${value === "ask" ? "text-mute" : ""}`}>
+          <label key={value} className={`flex items-center gap-1.5 ${mayBe(tool, value) ? "" : "text-mute"}`}>
             <input
               type="radio"
               name={`tool-${tool.name}`}
               className="size-4 accent-(--color-accent)"
               checked={policy === value}
-              disabled={value === "ask"}
+              disabled={!mayBe(tool, value)}
               onChange={() => choose(value)}
             />
             {label}

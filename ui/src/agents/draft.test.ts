@@ -7,6 +7,7 @@ const tool = (name: string, policy: AgentTool["policy"] = "allow"): AgentTool =>
   name,
   policy,
   default: policy,
+  policies: ["allow", "ask", "deny"],
   state: "offered",
   why: null,
 });
@@ -35,5 +36,10 @@ test("a value is told in words", () => {
   assert.equal(wordsOf("model", base), "the server’s");
   assert.equal(wordsOf("tools", { ...base, tools: null }), "the defaults");
   assert.equal(wordsOf("tools", base), "fetch_url allowed");
+  assert.equal(wordsOf("tools", { ...base, tools: { a: "ask", b: "deny" } }), "a asking first");
   assert.equal(wordsOf("hosts", base), "none");
+  assert.equal(wordsOf("heartbeat", base), "the server’s");
+  const heartbeat = { ...base.heartbeat, minutes: 30, checklist: "- look" };
+  assert.equal(wordsOf("heartbeat", { ...base, heartbeat }), "every 30 minutes, - look");
+  assert.deepEqual(changedFields(base, { ...base, heartbeat }), ["heartbeat"]);
 });

@@ -16,6 +16,12 @@ const tools: Record<string, [does: string, group: string]> = {
   write_file: ["Writes a file in its workspace.", "files"],
   edit_file: ["Changes a part of a file in its workspace.", "files"],
   list_files: ["Lists the files in its workspace.", "files"],
+  send_file: ["Sends a file of its workspace into the conversation.", "files"],
+  ask_question: ["Asks you something, with buttons or in words.", "questions"],
+  send_message: ["Writes to other agents, conversations and addresses that you allowed.", "messages"],
+  request_access: ["Asks an administrator to let it reach a host or write to an address.", "requests"],
+  install_packages: ["Asks an administrator to install packages for it.", "requests"],
+  add_mcp_server: ["Asks an administrator to add an MCP server to it.", "requests"],
   run_command: ["Runs a command in its workspace, inside the sandbox.", "commands"],
 };
 

@@ -1,6 +1,6 @@
 // Puts what the stream brings in place of what the page has. A thing nobody looks at is not kept.
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import type { Agent, Delivery, Job, Message, Page, Run, Session } from "./types";
+import type { Agent, Approval, Delivery, Job, Message, Page, Question, Run, Session } from "./types";
 
 type Pages<T> = InfiniteData<Page<T>>;
 /** A window on a conversation; `older` and `newer` say whether there is more beyond it. */
@@ -8,10 +8,13 @@ export type Transcript = { items: Message[]; older: boolean; newer: boolean };
 
 export const keys = {
   status: ["status"] as const,
+  model: ["model"] as const,
   me: ["me"] as const,
   agents: ["agents"] as const,
   agent: (id: string) => ["agents", id] as const,
   sessions: ["sessions"] as const,
+  pinned: ["sessions", "pinned"] as const,
+  archived: ["sessions", "archived"] as const,
   session: (key: string) => ["session", key] as const,
   messages: (key: string) => ["messages", key] as const,
   jobs: ["jobs"] as const,
@@ -20,6 +23,10 @@ export const keys = {
   run: (id: string) => ["run", id] as const,
   turn: (id: string) => ["turn", id] as const,
   deliveries: ["deliveries"] as const,
+  inbox: ["inbox"] as const,
+  questions: ["questions"] as const,
+  approvals: ["approvals"] as const,
+  approval: (id: string) => ["approval", id] as const,
 };
 
 /** Put an agent in place of what the page has of it. A removed one goes. */
@@ -32,15 +39,33 @@ export function placeAgent(client: QueryClient, agent: Agent, removed = false) {
 export function placeSession(client: QueryClient, session: Session) {
   const gone = session.deleted_at !== null;
   if (gone) refetchSoon(client, keys.session(session.key), 0);
-  else client.setQueryData(keys.session(session.key), session);
-  const present = inPages<Session>(
-    client,
-    keys.sessions,
-    (old) => old.key === session.key,
-    () => (gone ? null : session),
-  );
-  if (!gone && present) byActivity(client);
-  if (!gone && !present) refetchSoon(client, keys.sessions);
+  else {
+    askAgain(client, keys.session(session.key));
+    client.setQueryData(keys.session(session.key), session);
+  }
+  askAgain(client, keys.sessions);
+  const lists = client.getQueriesData<Pages<Session>>({ queryKey: keys.sessions });
+  for (const [list, data] of lists) {
+    const belongs = !gone && isListed(list[1], session);
+    const present = data?.pages.some((page) => page.items.some((old) => old.key === session.key)) ?? false;
+    if (present)
+      inPages<Session>(
+        client,
+        list,
+        (old) => old.key === session.key,
+        () => (belongs ? session : null),
+        true,
+      );
+    else if (belongs) refetchSoon(client, list as readonly string[]);
+  }
+  if (lists.length === 0 && !gone) refetchSoon(client, keys.sessions);
+  if (!gone) byActivity(client);
+}
+
+/** Whether a list shows a conversation: an archived one is only in the list of archived ones. */
+function isListed(list: unknown, { pinned, archived }: Session): boolean {
+  if (list === "archived") return archived;
+  return !archived && (list !== "pinned" || pinned);
 }
 
 /** Newest activity first, across the pages that are loaded. */
@@ -61,8 +86,7 @@ function byActivity(client: QueryClient) {
 
 export function placeMessage(client: QueryClient, message: Message) {
   const key = keys.messages(message.session_key);
-  // The answer on its way may have been read before this message was written.
-  if (client.getQueryState(key)?.fetchStatus === "fetching") refetchSoon(client, key);
+  askAgain(client, key);
   // A window that does not reach the end gets it when one reads on; only a change of what it shows goes in.
   client.setQueryData<Transcript>(key, (data) =>
     !data || (data.newer && message.seq > (data.items.at(-1)?.seq ?? 0))
@@ -108,9 +132,25 @@ export function placeJob(client: QueryClient, job: Job) {
   if (!gone && !present) refetchSoon(client, keys.jobs, job.revision === 1 && !job.state.last_run_id ? 250 : 3000);
   // Its place in the order may be another now; but a row must not move away under the pointer.
   else if (moved) void client.invalidateQueries({ queryKey: keys.jobs, refetchType: "none" });
+  keepPromise(client, job, gone);
   refetchSoon(client, ["upcoming"], 1000);
   refetchSoon(client, ["why", job.id]);
   refetchSoon(client, keys.status);
+}
+
+/** A job that was made for a promise takes its mark away; when the job goes, the mark comes back. */
+function keepPromise(client: QueryClient, job: Job, gone: boolean) {
+  const seq = Number(/^promise:(\d+)$/.exec(job.dedupe_key ?? "")?.[1] ?? 0);
+  if (seq === 0) return;
+  client.setQueryData<Transcript>(keys.messages(job.session_key), (data) => {
+    if (!data?.items.some((message) => message.seq === seq && message.promise)) return data;
+    const items = data.items.map((message) =>
+      message.seq === seq && message.promise
+        ? { ...message, promise: { ...message.promise, job_id: gone ? null : job.id } }
+        : message,
+    );
+    return { ...data, items };
+  });
 }
 
 export function placeRun(client: QueryClient, run: Run) {
@@ -118,6 +158,7 @@ export function placeRun(client: QueryClient, run: Run) {
   client.setQueryData<Run>(keys.run(run.id), (old) => old && { ...old, ...run });
   const finished = !["queued", "running"].includes(run.state);
   if (finished) refetchSoon(client, keys.run(run.id));
+  if (finished) refetchSoon(client, keys.inbox, 1000);
   const present = inPages<Run>(
     client,
     keys.runs,
@@ -150,7 +191,8 @@ export function placeDelivery(client: QueryClient, delivery: Delivery) {
     (old) => old.id === delivery.id,
     (old) => ({ ...old, ...delivery }),
   );
-  if (!present) refetchSoon(client, keys.deliveries);
+  // The list leaves out deliveries to the page itself, the command line and the API.
+  if (!present && !/^(web|cli|api):/.test(delivery.address)) refetchSoon(client, keys.deliveries);
   client.setQueryData<Transcript>(keys.messages(delivery.session_key), (data) => {
     if (!data) return data;
     const items = data.items.map((message) =>
@@ -161,20 +203,48 @@ export function placeDelivery(client: QueryClient, delivery: Delivery) {
   refetchSoon(client, keys.status, 1000);
 }
 
-function withDelivery(message: Message, { id, address, state, attempts, error }: Delivery): Message {
-  const others = message.deliveries.filter((other) => other.id !== id);
-  return { ...message, deliveries: [...others, { id, address, state, attempts, error }] };
+function withDelivery(message: Message, delivery: Delivery): Message {
+  const others = message.deliveries.filter((other) => other.id !== delivery.id);
+  return { ...message, deliveries: [...others, delivery] };
+}
+
+/** Put an approval in place of what the page has of it. What is told late never opens an answered one again. */
+export function placeApproval(client: QueryClient, approval: Approval) {
+  const key = keys.approval(approval.id);
+  const newer = (old: Approval) => (isOlder(approval, old) ? old : approval);
+  askAgain(client, key);
+  client.setQueryData<Approval>(key, (old) => (old ? newer(old) : approval));
+  const present = inPages<Approval>(client, keys.approvals, (old) => old.id === approval.id, newer);
+  if (!present) refetchSoon(client, keys.approvals);
+  refetchSoon(client, keys.inbox);
+}
+
+export const isOlder = (told: Approval, known: Approval) =>
+  (told.state === "pending" && known.state !== "pending") || (told.finished_at === null && known.finished_at !== null);
+
+/** A question is shown by its message, and while it is open in the inbox. */
+export function placeQuestion(client: QueryClient, question: Question) {
+  refetchSoon(client, keys.inbox);
+  refetchSoon(client, keys.questions);
+  client.setQueryData<Transcript>(keys.messages(question.session_key), (data) => {
+    if (!data?.items.some((message) => message.question?.id === question.id)) return data;
+    const items = data.items.map((message) =>
+      message.question?.id === question.id ? { ...message, question } : message,
+    );
+    return { ...data, items };
+  });
 }
 
 /** Change the matching item in every loaded list of that kind; null takes it out. Says whether there was one. */
 function inPages<T>(
   client: QueryClient,
-  key: readonly string[],
+  key: readonly unknown[],
   match: (item: T) => boolean,
   change: (item: T) => T | null,
+  exact = false,
 ): boolean {
   let found = false;
-  client.setQueriesData<Pages<T>>({ queryKey: key }, (data) => {
+  client.setQueriesData<Pages<T>>({ queryKey: key, exact }, (data) => {
     if (!data?.pages.some((page) => page.items.some(match))) return data;
     found = true;
     const pages = data.pages.map((page) => ({
@@ -188,6 +258,11 @@ function inPages<T>(
 
 /** A list with so many loaded pages that fetching all of them again would be slow. */
 const isDeep = (data: unknown) => ((data as Partial<Pages<unknown>> | undefined)?.pages?.length ?? 0) > 6;
+
+/** An answer on its way may have been read before the change that is placed now: it must not have the last word. */
+function askAgain(client: QueryClient, key: readonly string[]) {
+  if (client.isFetching({ queryKey: key }) > 0) refetchSoon(client, key);
+}
 
 const pendingRefetches = new Map<string, number>();
 

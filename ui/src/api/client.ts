@@ -1,6 +1,7 @@
 // One typed client for the whole page. Everything the server refuses arrives as a `Refusal`, with its sentence.
 import createClient from "openapi-fetch";
 import { createStore } from "../store";
+import { afterHello } from "./greeting";
 import { KEY, storedKey } from "./key";
 import type { paths } from "./schema";
 import type { FieldError, Problem } from "./types";
@@ -35,7 +36,8 @@ export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin"
 export const { subscribe: onSignedOut, notify: notifySignedOut } = createStore(null);
 
 api.use({
-  onRequest({ request }) {
+  async onRequest({ request }) {
+    if (request.method === "GET") await afterHello();
     const key = storedKey();
     if (key) request.headers.set(KEY, key);
     if (request.method === "POST" && !request.headers.has("Idempotency-Key"))
@@ -52,10 +54,13 @@ export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; respo
   const { data, error, response } = await call;
   if (response.ok) return data as T;
   if (response.status === 401) notifySignedOut();
-  throw new Refusal(asProblem(error, response));
+  const { status, statusText } = response;
+  throw new Refusal(asProblem(error, { status, statusText, requestId: response.headers.get("X-Request-Id") ?? "" }));
 }
 
-function asProblem(error: unknown, response: Response): Problem {
+type Answer = { status: number; statusText: string; requestId: string };
+
+export function asProblem(error: unknown, response: Answer): Problem {
   if (error && typeof error === "object" && "code" in error) return { ...(error as Problem), status: response.status };
   const gateway = response.status === 502 || response.status === 503 || response.status === 504;
   const detail = gateway
@@ -68,7 +73,7 @@ function asProblem(error: unknown, response: Response): Problem {
     status: response.status,
     detail,
     errors: [],
-    request_id: response.headers.get("X-Request-Id") ?? "",
+    request_id: response.requestId,
   };
 }
 

@@ -2,10 +2,21 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createStore } from "../store";
 import { nowMs, setServerTime } from "../time/clock";
-import { keys, placeDelivery, placeJob, placeMessage, placeRun, placeSession, refetchSoon } from "./cache";
+import {
+  keys,
+  placeApproval,
+  placeDelivery,
+  placeJob,
+  placeMessage,
+  placeQuestion,
+  placeRun,
+  placeSession,
+  refetchSoon,
+} from "./cache";
 import { notifySignedOut } from "./client";
 import { readEvents, StreamRefused } from "./events";
-import type { Delivery, Job, Message, Run, Session } from "./types";
+import { helloCame } from "./greeting";
+import type { Approval, Delivery, Job, Message, Question, Run, Session } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
 export type LiveStep = {
@@ -18,12 +29,20 @@ export type LiveStep = {
   failed: boolean;
 };
 /** A model call that failed and is made again after a wait. */
-export type LiveRetry = { n: number; until: number };
-export type LiveTurn = { turnId: string; attempt: number; text: string; steps: LiveStep[]; retry: LiveRetry | null };
+export type LiveRetry = { n: number; until: number; why: string };
+export type LiveTurn = {
+  turnId: string;
+  attempt: number;
+  text: string;
+  steps: LiveStep[];
+  retry: LiveRetry | null;
+  /** Its closing has come; the text stays until the transcript has it. */
+  closed?: true;
+};
 
 type TextEvent = { session_key: string; turn_id: string; attempt: number; n: number; text: string; whole: boolean };
 type StepEvent = LiveStep & { session_key: string; turn_id: string };
-type RetryEvent = { session_key: string; turn_id: string; n: number; wait_seconds: number };
+type RetryEvent = { session_key: string; turn_id: string; n: number; wait_seconds: number; why: string };
 
 const connection = createStore<Connection>("connecting");
 const liveTurns = createStore(new Map<string, LiveTurn>());
@@ -77,7 +96,24 @@ const MOST_CLOSED = 200;
 function close(key: string, turnId: string) {
   closed.add(turnId);
   if (closed.size > MOST_CLOSED) closed.delete(closed.values().next().value ?? "");
-  if (turns.get(key)?.turnId === turnId) turns.delete(key);
+  const live = turns.get(key);
+  if (live?.turnId !== turnId) return;
+  // The transcript shows its text until the record has the closing: with neither, the log would be short for a moment,
+  // and the reader's place lost.
+  const over = { ...live, closed: true as const };
+  turns.set(key, over);
+  forget(key, over);
+}
+
+const SILENCE_MS = 5000;
+
+/** Drop a live turn unless something more of it comes. */
+function forget(key: string, live: LiveTurn) {
+  window.setTimeout(() => {
+    if (turns.get(key) !== live) return;
+    turns.delete(key);
+    liveTurns.notify();
+  }, SILENCE_MS);
 }
 
 function onText(event: TextEvent) {
@@ -100,31 +136,25 @@ function onStep(event: StepEvent) {
 
 function onRetry(event: RetryEvent) {
   if (closed.has(event.turn_id)) return;
-  const retry = { n: event.n, until: nowMs() + event.wait_seconds * 1000 };
+  const retry = { n: event.n, until: nowMs() + event.wait_seconds * 1000, why: event.why };
   turns.set(event.session_key, { ...turnOf(event, 1), retry });
   notifySoon();
 }
 
 function onMessage(client: QueryClient, message: Message) {
+  placeMessage(client, message);
   // The closing is what counts: from here on it stands in the transcript, and the live text goes.
   if (message.role === "assistant" && message.turn_id) close(message.session_key, message.turn_id);
-  placeMessage(client, message);
   for (const listener of arrivals) listener(message);
   notifySoon();
 }
-
-const SILENCE_MS = 1500;
 
 function onSession(client: QueryClient, session: Session) {
   placeSession(client, session);
   const live = turns.get(session.key);
   if (!live || session.turn?.id === live.turnId) return;
   // Another turn, or none. The row may have been read before this one opened, so silence must confirm it.
-  window.setTimeout(() => {
-    if (turns.get(session.key) !== live) return;
-    turns.delete(session.key);
-    liveTurns.notify();
-  }, SILENCE_MS);
+  forget(session.key, live);
 }
 
 const FIRST_WAIT_MS = 500;
@@ -147,6 +177,7 @@ export function connect(client: QueryClient): () => void {
     turns.clear();
     liveTurns.notify();
     connection.set("live");
+    helloCame();
     for (const greet of [...greetings]) greet();
     if (!hello.resumed)
       void client.invalidateQueries({ predicate: (query) => (!greeted ? query.state.data !== undefined : true) });
@@ -157,6 +188,9 @@ export function connect(client: QueryClient): () => void {
   on<Job>("job", (job) => placeJob(client, job));
   on<Run>("run", (run) => placeRun(client, run));
   on<Delivery>("delivery", (delivery) => placeDelivery(client, delivery));
+  on<Approval>("approval", (approval) => placeApproval(client, approval));
+  on<Question>("question", (question) => placeQuestion(client, question));
+  on("inbox", () => refetchSoon(client, keys.inbox));
   on("agents", () => refetchSoon(client, keys.agents));
   on<TextEvent>("text", onText);
   on<StepEvent>("step", onStep);
@@ -170,6 +204,7 @@ export function connect(client: QueryClient): () => void {
     readEvents("/api/events", signal, (noun, data) => placed[noun]?.(data)).then(
       () => lost(signal),
       (error: unknown) => {
+        helloCame();
         if (error instanceof StreamRefused && error.status === 401 && !signal.aborted) notifySignedOut();
         else lost(signal);
       },

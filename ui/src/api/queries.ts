@@ -3,11 +3,12 @@ import {
   infiniteQueryOptions,
   keepPreviousData,
   type QueryClient,
+  queryOptions,
   useInfiniteQuery,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { titleOf } from "../parts/words";
+import { nameOf, titleOf } from "../parts/words";
 import { beginOf, endOf, keys, MOST, merge, refetchSoon, type Transcript } from "./cache";
 import * as ops from "./operations";
 import type { DeliveryState, Job, Message, Page, Run } from "./types";
@@ -20,7 +21,13 @@ export const useMe = () => useQuery({ queryKey: keys.me, queryFn: ops.getMe });
 
 export const useAgents = (wanted = true) =>
   useQuery({ queryKey: keys.agents, queryFn: async () => (await ops.listAgents()).items, enabled: wanted });
-export const useAgent = (id: string) => useQuery({ queryKey: keys.agent(id), queryFn: () => ops.getAgent(id) });
+export const useAgent = (id: string) =>
+  useQuery({
+    queryKey: keys.agent(id),
+    queryFn: () => ops.getAgent(id),
+    // How a build ends is no change of the agent when it fails.
+    refetchInterval: ({ state }) => (state.data?.environment?.state === "building" ? 2000 : false),
+  });
 
 export const useMcpServers = (id: string) =>
   useQuery({
@@ -44,27 +51,48 @@ export function useMyZone(): string {
 const next = <T>(page: Page<T>) => page.next_cursor ?? undefined;
 const first = undefined as string | undefined;
 
-const sessionsOf = (q: string) =>
-  infiniteQueryOptions({
-    queryKey: [...keys.sessions, q],
-    queryFn: ({ pageParam }) => ops.listSessions({ ...(q ? { q } : {}), cursor: pageParam }),
+const sessionsQuery = infiniteQueryOptions({
+  queryKey: keys.sessions,
+  queryFn: ({ pageParam }) => ops.listSessions({ cursor: pageParam }),
+  initialPageParam: first,
+  getNextPageParam: next,
+});
+
+export const usePinned = () =>
+  useInfiniteQuery({
+    queryKey: keys.pinned,
+    queryFn: ({ pageParam }) => ops.listSessions({ pinned: true, cursor: pageParam }),
     initialPageParam: first,
     getNextPageParam: next,
   });
+export const useArchived = (enabled: boolean) =>
+  useInfiniteQuery({
+    queryKey: keys.archived,
+    queryFn: ({ pageParam }) => ops.listSessions({ archived: true, cursor: pageParam }),
+    initialPageParam: first,
+    getNextPageParam: next,
+    enabled,
+  });
 
-export const useSessions = (q: string) => useInfiniteQuery({ ...sessionsOf(q), placeholderData: keepPreviousData });
+/** Conversations, newest activity first. */
+export const useSessions = () => useInfiniteQuery(sessionsQuery);
 
-export const useSession = (key: string | null) =>
-  useQuery({ queryKey: keys.session(key ?? ""), queryFn: () => ops.getSession(key ?? ""), enabled: key !== null });
+export const sessionQuery = (key: string) =>
+  queryOptions({ queryKey: keys.session(key), queryFn: () => ops.getSession(key) });
+export const useSession = (key: string | null) => useQuery({ ...sessionQuery(key ?? ""), enabled: key !== null });
 
-/** What a conversation is called. Most are in the list at the side; one further down in it is asked for by itself. */
-export function useSessionName(key: string): string {
+/**
+ * What a conversation is called. Most are in the list at the side; for one further down in it the title that came with
+ * what names it counts, or it is asked for by itself.
+ */
+export function useSessionName(key: string, given?: string | null): string {
   const listed = useInfiniteQuery({
-    ...sessionsOf(""),
+    ...sessionsQuery,
     select: (data) => titleOf(flat(data).find((session) => session.key === key)),
   });
-  const alone = useSession(listed.data === "" ? key : null);
-  if (listed.data) return listed.data;
+  const alone = useSession(listed.data === "" && given === undefined ? key : null);
+  const known = nameOf(key, given, listed.data);
+  if (known) return known;
   return titleOf(alone.data) || (alone.isError || listed.isError ? key : "…");
 }
 
@@ -106,10 +134,50 @@ export const useUpcoming = (from: string, to: string) =>
     placeholderData: keepPreviousData,
   });
 
+export const useUsage = (by: Parameters<typeof ops.getUsage>[0]) =>
+  useQuery({ queryKey: ["usage", by], queryFn: () => ops.getUsage(by), placeholderData: keepPreviousData });
 export const useDeliveries = (state: DeliveryState | "") =>
   useInfiniteQuery({
     queryKey: [...keys.deliveries, state],
-    queryFn: ({ pageParam }) => ops.listDeliveries({ ...(state ? { state } : {}), cursor: pageParam }),
+    queryFn: ({ pageParam }) => ops.listDeliveries({ ...(state ? { state } : {}), outside: true, cursor: pageParam }),
+    initialPageParam: first,
+    getNextPageParam: next,
+    placeholderData: keepPreviousData,
+  });
+
+/** What arrived unread, what waits for an answer and what failed. The navigation counts it, so it is there on every page. */
+export const useInbox = () =>
+  useInfiniteQuery({
+    queryKey: keys.inbox,
+    queryFn: ({ pageParam }) => ops.listInbox({ limit: WHOLE_INBOX, cursor: pageParam }),
+    initialPageParam: first,
+    getNextPageParam: next,
+  });
+const WHOLE_INBOX = 200;
+
+/** How many things are still to be done: what waits, seen or not, what arrived, and the failures nobody has looked at. */
+export function useInboxCount(): number {
+  const pages = useInbox().data?.pages;
+  const fresh = flat(pages && { pages }).filter((item) => ["failure", "unread"].includes(item.kind) && !item.seen);
+  return (pages?.[0]?.waiting ?? 0) + fresh.length;
+}
+
+/** How many messages in all conversations are unread. */
+export const useUnread = () => useInbox().data?.pages[0]?.unread ?? 0;
+
+export const useOpenQuestions = (wanted: boolean) =>
+  useQuery({
+    queryKey: keys.questions,
+    queryFn: async () => (await ops.listQuestions({ state: "pending", limit: WHOLE_INBOX })).items,
+    enabled: wanted,
+  });
+
+export const useApproval = (id: string) =>
+  useQuery({ queryKey: keys.approval(id), queryFn: () => ops.getApproval(id) });
+export const useApprovals = (filter: ops.ApprovalFilter) =>
+  useInfiniteQuery({
+    queryKey: [...keys.approvals, filter],
+    queryFn: ({ pageParam }) => ops.listApprovals({ ...filter, cursor: pageParam }),
     initialPageParam: first,
     getNextPageParam: next,
     placeholderData: keepPreviousData,
@@ -118,8 +186,11 @@ export const useDeliveries = (state: DeliveryState | "") =>
 /** A window on a conversation, at its end or around a message. Asked again, it fetches only what is new. */
 export function useMessages(key: string, at: number | null) {
   const client = useQueryClient();
-  return useQuery({ queryKey: keys.messages(key), queryFn: () => readTranscript(client, key, at) });
+  return useQuery(messagesQuery(client, key, at));
 }
+
+export const messagesQuery = (client: QueryClient, key: string, at: number | null) =>
+  queryOptions({ queryKey: keys.messages(key), queryFn: () => readTranscript(client, key, at) });
 
 const windowOf = (client: QueryClient, key: string) => client.getQueryData<Transcript>(keys.messages(key));
 

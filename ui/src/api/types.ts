@@ -7,17 +7,31 @@ export type Page<T> = { items: T[]; next_cursor?: string | null };
 
 export type Status = Shapes["StatusShape"];
 export type Me = Shapes["MeShape"];
+export type ModelSetting = Shapes["ModelSettingShape"];
+export type ModelDraft = Shapes["SetModel"];
+export type ModelList = Shapes["ModelsShape"];
 export type Token = Shapes["TokenShape"];
+export type User = Shapes["UserShape"];
 export type NewToken = Shapes["NewTokenShape"];
 export type Webhook = Shapes["WebhookShape"];
 export type NewWebhook = Shapes["NewWebhookShape"];
+export type Channel = Shapes["ChannelShape"];
+export type ChannelKind = Shapes["ChannelKindShape"];
+export type NewChannel = Shapes["AddChannel"];
 export type Grant = Shapes["GrantShape"];
+export type PushDevice = Shapes["PushShape"];
+export type NewPushDevice = Shapes["AddPush"];
+export type Contact = Shapes["ContactShape"];
+export type ContactPatch = Pick<Shapes["UpdateContact"], "who" | "wakes">;
+export type LinkCode = Shapes["LinkShape"];
 export type Memory = Shapes["MemoryShape"];
 
 export type Agent = Shapes["AgentShape"];
 export type AgentTool = Shapes["ToolInEffect"];
 export type ToolPolicy = AgentTool["policy"];
 export type McpServer = Shapes["McpServerShape"];
+export type McpServerDraft = Shapes["AddMcpServer"];
+export type McpServerPatch = Shapes["UpdateMcpServer"];
 export type AgentDraft = Shapes["AddAgent"];
 export type AgentPatch = Shapes["UpdateAgent"];
 
@@ -46,9 +60,20 @@ export type MessageMeta = {
   source?: string;
   hook_id?: string;
   hook_name?: string | null;
+  from_agent?: string;
+  from_agent_name?: string;
+  from_session?: string;
+  answers_turn_id?: string;
+  to?: string | string[];
+  approval_id?: string;
+  question_title?: string;
+  dream_id?: string;
+  undone_dream_id?: string;
   [more: string]: unknown;
 };
 export type Message = Omit<Shapes["MessageShape"], "meta"> & { meta: MessageMeta };
+
+export type Promised = Shapes["PromiseShape"];
 
 /** What trying again means: a person's words are sent again; an automation runs again. */
 export type Again =
@@ -70,8 +95,9 @@ export type ScheduleDraft =
   | { kind: "cron"; cron: string; tz: string };
 
 type WholeRun = Shapes["RunShape"];
-/** Lists and events leave out the prompt, its variables, the error, the steps and the retries. */
-export type Run = Shapes["RunRow"] & Partial<Pick<WholeRun, "prompt" | "variables" | "error" | "steps" | "retries">>;
+/** Lists and events leave out the prompt, its variables, the error, the steps, the retries and what the script printed. */
+export type Run = Shapes["RunRow"] &
+  Partial<Pick<WholeRun, "prompt" | "variables" | "error" | "steps" | "retries" | "gate">>;
 export type RunState = Run["state"];
 export type Step = Shapes["StepShape"];
 type WholeTurn = Shapes["TurnShape"];
@@ -80,12 +106,27 @@ export type Turn = WholeTurn & Required<Pick<WholeTurn, "steps" | "retries">>;
 export type TurnStep = Shapes["TurnStepShape"];
 export type Retry = Shapes["RetryShape"];
 export type Usage = Shapes["UsageShape"];
+export type UsageReport = Shapes["UsageReport"];
+export type UsageItem = Shapes["UsageItem"];
 
 export type Delivery = Shapes["DeliveryShape"];
 export type DeliveryState = Delivery["state"];
 export type Upcoming = Shapes["UpcomingShape"];
 export type Preview = Shapes["PreviewShape"];
+export type Trial = Shapes["TrialShape"];
+export type TriedScript = Shapes["TriedScriptShape"];
+export type Gate = NonNullable<WholeRun["gate"]>;
 export type Why = Shapes["WhyShape"];
+
+export type Approval = Shapes["ApprovalShape"];
+export type ApprovalState = Approval["state"];
+export type Question = Shapes["QuestionShape"];
+export type MessageQuestion = Shapes["QuestionOnMessage"];
+
+export type Found = Shapes["FoundShape"];
+export type FoundPage = Shapes["FoundPage"];
+
+export type InboxItem = Shapes["InboxItemShape"];
 
 export type FieldError = Shapes["FieldProblem"];
 /** Some problems name more beside: the run that runs already, the jobs that block a deletion, or the thing as it is now. */

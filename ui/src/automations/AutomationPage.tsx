@@ -1,8 +1,8 @@
-// One automation, whole: when, what, how it went, why it did not, and who made it.
+// One automation: its last answer, how its runs went, why it did or did not run; its settings are folded below.
 import { useQuery } from "@tanstack/react-query";
 import { Refusal } from "../api/client";
 import { listMessages, previewSchedule } from "../api/operations";
-import { useJob } from "../api/queries";
+import { flat, useJob, useRuns } from "../api/queries";
 import type { Job, Schedule } from "../api/types";
 import { quietReason } from "../chat/JobCard";
 import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
@@ -18,7 +18,10 @@ import { lengthOf } from "../time/format";
 import { Relative, Stamp, Wall, Zone } from "../time/Time";
 import { useJobActions } from "./actions";
 import { JobMenu } from "./JobMenu";
-import { RunTable } from "./RunTable";
+import { LastAnswer } from "./LastAnswer";
+import { RunBars } from "./RunBars";
+import { RUNS_SHOWN, RunTable } from "./RunTable";
+import { TestResult, useTestRun } from "./TestRun";
 import { Why } from "./Why";
 
 export default function AutomationPage({ jobId }: { jobId: string }) {
@@ -37,13 +40,41 @@ export default function AutomationPage({ jobId }: { jobId: string }) {
 
 function Whole({ job }: { job: Job }) {
   const zone = job.schedule.tz ?? "UTC";
+  const runs = flat(useRuns({ job_id: job.id }, RUNS_SHOWN).data);
   return (
     <div className="page">
       <Link to="/automations" className="mb-3 inline-flex items-center gap-1 text-small text-mute hover:text-ink">
         <Icon name="back" size={14} /> Automations
       </Link>
-      <Head job={job} />
-      <section aria-labelledby="when" className="mt-7">
+      <Head job={job} zone={zone} />
+      <LastAnswer runs={runs} zone={zone} />
+      <section aria-labelledby="runs" className="mt-7">
+        <h2 id="runs" className="mb-2">
+          Runs
+        </h2>
+        {runs.length > 0 && <RunBars runs={runs} zone={zone} />}
+        <RunTable jobId={job.id} zone={zone} />
+      </section>
+      <section aria-labelledby="why" className="mt-7">
+        <h2 id="why" className="mb-2">
+          Why did it, or didn't it?
+        </h2>
+        <Why jobId={job.id} zone={zone} />
+      </section>
+      <details className="mt-7 border-y">
+        <summary className="py-3 font-semibold">
+          Settings <span className="font-normal text-mute">when, what, and where it comes from</span>
+        </summary>
+        <Settings job={job} zone={zone} />
+      </details>
+    </div>
+  );
+}
+
+function Settings({ job, zone }: { job: Job; zone: string }) {
+  return (
+    <div className="pb-5">
+      <section aria-labelledby="when">
         <h2 id="when" className="mb-2">
           When
         </h2>
@@ -61,25 +92,14 @@ function Whole({ job }: { job: Job }) {
         </Facts>
       </section>
       <What job={job} />
-      <section aria-labelledby="why" className="mt-7">
-        <h2 id="why" className="mb-2">
-          Why did it, or didn't it?
-        </h2>
-        <Why jobId={job.id} zone={zone} />
-      </section>
-      <section aria-labelledby="runs" className="mt-7">
-        <h2 id="runs" className="mb-2">
-          Runs
-        </h2>
-        <RunTable jobId={job.id} zone={zone} />
-      </section>
       <Origin job={job} zone={zone} />
     </div>
   );
 }
 
-function Head({ job }: { job: Job }) {
+function Head({ job, zone }: { job: Job; zone: string }) {
   const { pause, resume, runNow } = useJobActions();
+  const test = useTestRun(job);
   const mine = job.kind !== "system";
   const { active_run_id: active, consecutive_failures: failures } = job.state;
   return (
@@ -90,9 +110,12 @@ function Head({ job }: { job: Job }) {
           <h1 className="min-w-0 [overflow-wrap:anywhere]">{job.name}</h1>
           <span className="flex-none text-mute">{statusOf(job)}</span>
         </div>
-        <div className="ml-auto flex items-center gap-1.5">
+        <div className="ml-auto flex flex-wrap items-center gap-1.5">
           {mine && (
             <>
+              <button type="button" className="button" disabled={test.running} onClick={() => void test.begin()}>
+                Test
+              </button>
               <button type="button" className="button" disabled={active !== null} onClick={() => void runNow(job)}>
                 Run now
               </button>
@@ -109,6 +132,19 @@ function Head({ job }: { job: Job }) {
           <JobMenu job={job} onRemoved={() => navigate("/automations")} />
         </div>
       </div>
+      <p className="mt-1.5 text-mute">
+        {job.words}
+        {job.next[0] && (
+          <>
+            {" · next "}
+            <Relative at={job.next[0]} zone={zone} />
+          </>
+        )}
+        {" · "}
+        <Link to={pathTo.chat(job.session_key)} className="link">
+          <SessionName of={job.session_key} />
+        </Link>
+      </p>
       {job.description && <p className="mt-2 max-w-[44rem] text-mute">{job.description}</p>}
       {active && (
         <p className="mt-3 flex items-center gap-2">
@@ -124,6 +160,7 @@ function Head({ job }: { job: Job }) {
           {failures > 1 && ` ${plural(failures, "failure")} in a row.`}
         </p>
       )}
+      <TestResult test={test} />
     </header>
   );
 }
@@ -236,7 +273,7 @@ function What({ job }: { job: Job }) {
           </>
         )}
         {job.quiet && <Fact name="Quiet">says nothing when there is no news</Fact>}
-        {job.delete_after_run && <Fact name="Afterwards">it is deleted once it ran well</Fact>}
+        {job.delete_after_run && <Fact name="Afterwards">deleted after it succeeds</Fact>}
       </Facts>
       <details className="mt-2 text-small">
         <summary className="text-mute hover:text-ink">As stored</summary>

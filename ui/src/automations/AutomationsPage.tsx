@@ -1,5 +1,5 @@
 // All automations: what they do, how they fared, when they come next.
-import { memo } from "react";
+import { memo, useCallback, useState } from "react";
 import type { JobSort } from "../api/operations";
 import { useJobs, useSessionName, useStatus } from "../api/queries";
 import type { Job, JobStatus } from "../api/types";
@@ -20,6 +20,8 @@ import { Link, pathTo, setSearch, useSearch } from "../router";
 import { durationOf } from "../time/format";
 import { Relative } from "../time/Time";
 import { useJobActions } from "./actions";
+import { BulkBar } from "./BulkBar";
+import { Failures } from "./Failures";
 import { JobMenu } from "./JobMenu";
 
 const statuses: JobStatus[] = ["active", "attention", "paused", "done"];
@@ -37,23 +39,36 @@ export default function AutomationsPage() {
   const q = search.get("q") ?? "";
   const sort = sorts.find(([value]) => value === search.get("sort"))?.[0] ?? "next";
   const sessionKey = search.get("session") ?? "";
+  const system = search.get("system") === "yes";
   const list = useJobs({
     ...(status && { status }),
     ...(q && { q }),
     ...(sessionKey && { session_key: sessionKey }),
+    ...(system && { system }),
     sort,
     recent: 30,
   });
   const pages = (list.data?.pages ?? []).map((page) =>
     page.items.filter((job) => status === "" || job.status === status),
   );
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const toggle = useCallback(
+    (id: string) =>
+      setSelected((had) => {
+        const now = new Set(had);
+        if (!now.delete(id)) now.add(id);
+        return now;
+      }),
+    [],
+  );
+  const mine = pages.flat().filter((job) => job.kind !== "system");
   const none = pages.every((jobs) => jobs.length === 0);
   const roomy = useMedia("(min-width: 70rem)");
-  const filtered = status !== "" || q !== "" || sessionKey !== "";
+  const filtered = status !== "" || q !== "" || sessionKey !== "" || system;
   const newLink = `/automations/new${sessionKey ? `?session=${encodeURIComponent(sessionKey)}` : ""}`;
 
   return (
-    <div className="page !max-w-[80rem]">
+    <div className="page wide">
       <header className="flex items-center justify-between gap-4">
         <h1>Automations</h1>
         <Link to={newLink} className="button" data-look="main">
@@ -90,16 +105,29 @@ export default function AutomationsPage() {
           </select>
         </label>
       </div>
+      {(status === "" || status === "attention") && q === "" && !system && <Failures sessionKey={sessionKey} />}
+      <BulkBar
+        jobs={mine.filter((job) => selected.has(job.id))}
+        all={mine}
+        select={(ids) => setSelected(new Set(ids))}
+      />
       {list.isPending && <Loading rows={7} />}
       {list.isError && none && <LoadError error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && none && (filtered ? <NothingFound /> : <NothingYet />)}
+      {!none && <Heads />}
       <PagedList
         label="Automations"
         busy={list.isFetching}
         pages={pages}
-        row={(job) => <JobRow key={job.id} job={job} roomy={roomy} />}
+        row={(job) => <JobRow key={job.id} job={job} roomy={roomy} selected={selected.has(job.id)} toggle={toggle} />}
       />
       <LoadMore has={list.hasNextPage} busy={list.isFetchingNextPage} load={() => void list.fetchNextPage()} />
+      <p className="mt-4 text-small text-mute">
+        <button type="button" className="link" onClick={() => setSearch({ system: system ? null : "yes" })}>
+          {system ? "Show your automations" : "Show Homing’s own jobs"}
+        </button>
+        {system && ": heartbeats of agents and the memory upkeep, which nobody changes here"}
+      </p>
     </div>
   );
 }
@@ -135,24 +163,58 @@ function StatusTabs({ status }: { status: string }) {
   );
 }
 
-const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }) {
+/** What the columns are; on narrow screens each line says it itself. */
+function Heads() {
+  return (
+    <p
+      aria-hidden="true"
+      className="hidden justify-between border-b py-1.5 text-fine text-mute lg:flex lg:pr-[4.3rem] lg:pl-[3.4rem]"
+    >
+      <span className="flex-1">Automation</span>
+      <span className="px-3">Runs</span>
+      <span className="w-[8rem]">Next</span>
+      <span className="w-[11.25rem]">Last</span>
+    </p>
+  );
+}
+
+type JobRowProps = { job: Job; roomy: boolean; selected: boolean; toggle: (id: string) => void };
+
+/** One line on a wide screen, so that many are seen at once. */
+const JobRow = memo(function JobRow({ job, roomy, selected, toggle }: JobRowProps) {
   const zone = job.schedule.tz ?? "UTC";
   return (
-    <li className="row grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1.3fr)_auto_9rem_9.5rem_auto] lg:items-center">
-      <Glyph shape={shapeOfJob(job)} size={13} label={statusOf(job)} className="mt-1.5 lg:mt-0" />
-      <div className="min-w-0">
-        <p className="flex items-baseline gap-2.5">
-          <Link to={pathTo.job(job.id)} className="truncate font-semibold hover:underline">
+    <li
+      className={`row dense grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 border-b py-3 lg:grid-cols-[auto_minmax(0,1fr)_auto_7.25rem_10.5rem_auto] lg:items-center lg:py-px ${selected ? "bg-accent-tint" : ""}`}
+    >
+      <span className="flex items-center gap-x-1">
+        <label className="flex size-6 items-center justify-center">
+          <input
+            type="checkbox"
+            aria-label={`Select ${job.name}`}
+            disabled={job.kind === "system"}
+            checked={selected}
+            onChange={() => toggle(job.id)}
+          />
+        </label>
+        <Glyph shape={shapeOfJob(job)} size={13} label={statusOf(job)} />
+      </span>
+      <div className="min-w-0 lg:flex lg:items-baseline lg:gap-x-2.5">
+        <p className="flex min-w-0 flex-col items-start gap-x-2.5 sm:flex-row sm:items-baseline lg:max-w-[65%] lg:flex-none">
+          <Link
+            to={pathTo.job(job.id)}
+            className="max-w-full font-semibold [overflow-wrap:anywhere] hover:underline sm:truncate"
+          >
             {job.name}
           </Link>
-          <SessionChip sessionKey={job.session_key} />
+          <SessionChip job={job} />
         </p>
-        <p className="text-small text-mute">{job.words}</p>
         {job.status === "attention" && (
-          <p className="text-small text-bad">
+          <p className="min-w-0 text-small text-bad lg:truncate" title={attentionOf(job)}>
             <ServerText text={attentionOf(job)} />
           </p>
         )}
+        <p className="min-w-0 text-small text-mute lg:truncate">{job.words}</p>
       </div>
       <div
         className={`col-start-2 row-start-2 mt-1 lg:col-start-auto lg:row-start-auto lg:mt-0 lg:block lg:px-3 ${job.recent?.length ? "" : "hidden"}`}
@@ -175,8 +237,8 @@ const JobRow = memo(function JobRow({ job, roomy }: { job: Job; roomy: boolean }
   );
 });
 
-function SessionChip({ sessionKey }: { sessionKey: string }) {
-  const name = useSessionName(sessionKey);
+function SessionChip({ job: { session_key: sessionKey, session_title: title } }: { job: Job }) {
+  const name = useSessionName(sessionKey, title);
   return (
     <Link
       to={pathTo.chat(sessionKey)}
@@ -213,7 +275,8 @@ function NextRun({ job, zone }: { job: Job; zone: string }) {
         {job.state.running_at ? "Running now" : "Waiting"}
       </Link>
     );
-  if (!next) return <span className="text-mute">{job.enabled ? "No more runs" : "Paused"}</span>;
+  if (!next)
+    return <span className="text-mute">{job.enabled || job.status === "done" ? "No more runs" : "Paused"}</span>;
   return <Relative at={next} zone={zone} />;
 }
 
@@ -228,9 +291,9 @@ function LastRun({ job, zone }: { job: Job; zone: string }) {
   if (!at || !status) return <span className="text-mute">Never ran</span>;
   const word = capital(words ?? status);
   return (
-    <span className="flex flex-wrap gap-x-2 lg:flex-col">
+    <span className="flex flex-wrap gap-x-2 lg:flex-nowrap lg:whitespace-nowrap">
       <Relative at={at} zone={zone} />
-      <span className={`text-small ${status === "error" ? "text-bad" : "text-mute"}`}>
+      <span className={`min-w-0 truncate text-small ${status === "error" ? "text-bad" : "text-mute"}`}>
         {id ? (
           <Link to={pathTo.run(id)} className="hover:underline">
             {word}
@@ -245,9 +308,15 @@ function LastRun({ job, zone }: { job: Job; zone: string }) {
 }
 
 function NothingFound() {
+  const search = useSearch();
+  const needsYou = search.get("status") === "attention" && !search.get("q") && !search.get("session");
   return (
-    <EmptyState icon="search" title="None like that">
-      <button type="button" className="link" onClick={() => setSearch({ status: null, q: null, session: null })}>
+    <EmptyState icon={needsYou ? "check" : "search"} title={needsYou ? "Nothing needs you" : "No matches"}>
+      <button
+        type="button"
+        className="link"
+        onClick={() => setSearch({ status: null, q: null, session: null, system: null })}
+      >
         Show all automations
       </button>
     </EmptyState>

@@ -4,16 +4,18 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { keys, placeJob, placeSession } from "../api/cache";
 import { Refusal, sentenceOf } from "../api/client";
 import { addJob, addSession, undoJob, updateJob } from "../api/operations";
-import { flat, useJob, useMyZone, useSession, useSessions } from "../api/queries";
+import { useJob, useMyZone, useSession } from "../api/queries";
 import type { FieldError, Job, JobDraft, Session } from "../api/types";
 import { LoadError, Loading } from "../parts/EmptyState";
 import { Icon } from "../parts/Icon";
 import { toast } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
+import { plainOf } from "../parts/words";
 import { Link, navigate, pathTo, useSearch } from "../router";
 import { nowMs } from "../time/clock";
 import { knownZone } from "../time/format";
 import { type Draft, draftOf, emptyDraft, emptyWhen, showIn } from "./draft";
+import { listOf } from "./ScriptFields";
 import { type Previewed, usePreview } from "./usePreview";
 import { WhatFields } from "./WhatFields";
 import { WhenFields } from "./WhenFields";
@@ -50,7 +52,6 @@ const Wait = () => (
 function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean; zone: string; sessionKey: string }) {
   useTitle(edit ? "Edit automation" : "New automation");
   const client = useQueryClient();
-  const sessions = useSessions("");
   const [draft, setDraft] = useState<Draft>(() =>
     job ? { ...draftOf(job), name: edit ? job.name : `${job.name} copy` } : emptyDraft(sessionKey),
   );
@@ -73,6 +74,12 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
       .map((field) => field.detail)
       .join(" ") || null;
   const left = refused.fields.filter((field) => !placed.has(field.field));
+
+  // Where one begins to write; on a phone a keyboard that nobody asked for would hide the form.
+  useEffect(() => {
+    if (!edit && matchMedia("(pointer: fine)").matches)
+      form.current?.querySelector<HTMLElement>("[data-when]")?.focus();
+  }, [edit]);
 
   // A field that was refused may be out of sight, or under the bar with the buttons.
   useEffect(() => {
@@ -144,14 +151,17 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
   }
 
   async function newSession(): Promise<Session> {
-    const session = await addSession({ title: draft.name.trim() || "Automations", timezone: when.zone });
+    const session = await addSession({
+      title: draft.name.trim() || plainOf(draft.message, 60).trim() || "Automations",
+      timezone: when.zone,
+    });
     placeSession(client, session);
     setDraft((now) => ({ ...now, sessionKey: session.key }));
     return session;
   }
 
   return (
-    <form ref={form} className="page !max-w-[46rem]" onSubmit={(event) => void save(event)} noValidate>
+    <form ref={form} className="page narrow" onSubmit={(event) => void save(event)} noValidate>
       <Link
         to={job && edit ? pathTo.job(job.id) : "/automations"}
         className="mb-3 inline-flex items-center gap-1 text-small text-mute hover:text-ink"
@@ -188,8 +198,6 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
           setDraft(next);
           mended((field) => !ofWhen.has(field.field));
         }}
-        sessions={flat(sessions.data)}
-        moreSessions={sessions.hasNextPage ? () => void sessions.fetchNextPage() : null}
         edit={edit}
         errorOf={errorOf}
       />
@@ -201,19 +209,19 @@ function Form({ job, edit, zone, sessionKey }: { job: Job | null; edit: boolean;
           </p>
         ))}
       </div>
-      <div className="sticky bottom-0 -mx-4 mt-6 flex items-center justify-end gap-2 border-t bg-paper px-4 py-3">
+      <div className="sticky bottom-0 mt-6 flex items-center justify-end gap-2 border-t bg-paper py-3">
         <Link to={job && edit ? pathTo.job(job.id) : "/automations"} className="button">
           Cancel
         </Link>
         <button type="submit" className="button" data-look="main" disabled={busy || hurried}>
-          {busy || hurried ? "Saving" : edit ? "Save" : "Schedule it"}
+          {busy || hurried ? "Saving" : edit ? "Save" : "Schedule"}
         </button>
       </div>
     </form>
   );
 }
 
-const UNSAID: FieldError = { field: "message", code: "missing", detail: "Write what should happen then." };
+const UNSAID: FieldError = { field: "message", code: "missing", detail: "Say what should happen." };
 
 /** Why there is no schedule to store: its zone, its words, or nothing said yet. */
 function unread({ zoneError, scheduleError }: Previewed, zone: string): FieldError {
@@ -249,6 +257,13 @@ const placed = new Set([
     "catch_up",
     "catch_up_window_seconds",
     "payload.timeout_seconds",
+    "script",
+    "script_language",
+    "script_hosts",
+    "script_seconds",
+    "max_cost_usd_per_day",
+    "alert_after",
+    "alert_to",
   ],
 ]);
 
@@ -264,10 +279,25 @@ function wholeOf(draft: Draft): JobDraft {
     },
     session: isolated ? "isolated" : "main",
     ...(isolated ? { write_back: draft.writeBack, continue: draft.continues } : {}),
+    ...(turn ? { max_cost_usd_per_day: Number.isNaN(draft.budget) ? null : draft.budget } : {}),
     quiet: turn && draft.quiet,
     delete_after_run: draft.deleteAfterRun,
     catch_up: draft.catchUp,
     ...(draft.catchUp === "latest" ? { catch_up_window_seconds: Math.round(draft.windowHours * 3600) } : {}),
+    alert_after: Number.isNaN(draft.alertAfter) ? null : draft.alertAfter,
+    alert_to: listOf(draft.alertTo),
+    ...scriptOf(draft),
+  };
+}
+
+/** Without a script nothing else about it matters. */
+function scriptOf(draft: Draft): JobDraft {
+  if (draft.script.trim() === "") return { script: null };
+  return {
+    script: draft.script,
+    script_language: draft.scriptLanguage,
+    script_hosts: listOf(draft.scriptHosts),
+    script_seconds: draft.scriptSeconds,
   };
 }
 

@@ -1,17 +1,19 @@
-// Runs of one automation, newest first: when due, how it went and why, how late, how long.
+// Runs of one automation, newest first: when due, how it went and why, what it said, how late, how long.
 import { flat, useRuns } from "../api/queries";
 import type { Run } from "../api/types";
 import { LoadError, Loading } from "../parts/EmptyState";
 import { Glyph, shapeOfRun } from "../parts/Glyph";
 import { LoadMore } from "../parts/LoadMore";
 import { PagedList } from "../parts/PagedList";
-import { outcomeOf, plural } from "../parts/words";
+import { outcomeOf, plainOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { durationOf, latenessOf } from "../time/format";
 import { Wall, Zone } from "../time/Time";
 
+export const RUNS_SHOWN = 30;
+
 export function RunTable({ jobId, zone }: { jobId: string; zone: string }) {
-  const list = useRuns({ job_id: jobId }, 20);
+  const list = useRuns({ job_id: jobId }, RUNS_SHOWN);
   const runs = flat(list.data);
   if (list.isPending) return <Loading rows={4} />;
   if (list.isError && runs.length === 0) return <LoadError error={list.error} again={() => void list.refetch()} />;
@@ -47,6 +49,7 @@ const COLUMNS = "gap-x-3 sm:grid-cols-[auto_minmax(13rem,1fr)_minmax(0,1.3fr)_6r
 
 function RunRow({ run, zone }: { run: Run; zone: string }) {
   const late = run.started_at && run.lateness_ms !== null ? latenessOf(run.lateness_ms) : "";
+  const said = run.state === "error" ? run.error_summary : run.summary && plainOf(run.summary);
   const took = run.duration_ms !== null ? durationOf(run.duration_ms) : "";
   return (
     <li className="border-b">
@@ -62,6 +65,7 @@ function RunRow({ run, zone }: { run: Run; zone: string }) {
           {outcomeOf(run)}
           {run.missed_count !== null && run.missed_count > 1 && `, ${plural(run.missed_count, "time")}`}
           {run.trigger !== "timer" && <span className="text-mute"> ({run.trigger_words})</span>}
+          {said && <span className="line-clamp-2 text-small text-mute [overflow-wrap:anywhere]">{said}</span>}
         </span>
         <span className="hidden text-right text-mute sm:block">{late}</span>
         <span className="hidden text-right text-mute sm:block">{took}</span>

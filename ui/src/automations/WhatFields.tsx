@@ -1,15 +1,14 @@
 // What happens at that time: the message, who acts on it and where, and what to do when the time was missed.
-import type { Job, Payload, Session } from "../api/types";
+import type { Job, Payload } from "../api/types";
 import { Labelled } from "../parts/Labelled";
-import { SessionName } from "../parts/SessionName";
-import { titleOf } from "../parts/words";
+import { SessionField } from "../parts/SessionField";
+import { AlertFields } from "./AlertFields";
 import type { Draft } from "./draft";
+import { ScriptFields } from "./ScriptFields";
 
 type WhatProps = {
   draft: Draft;
   setDraft: (draft: Draft) => void;
-  sessions: Session[];
-  moreSessions: (() => void) | null;
   edit: boolean;
   errorOf: (...names: string[]) => string | null;
 };
@@ -28,16 +27,13 @@ const kinds: [Payload["kind"], string, string][] = [
   ["system_event", "A note for the agent", "It is added to the conversation, and the agent is woken to see it."],
 ];
 
-// No key looks like this: keys have a colon.
-const MORE = "more";
-
-export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, errorOf }: WhatProps) {
+export function WhatFields({ draft, setDraft, edit, errorOf }: WhatProps) {
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
   const turn = draft.payloadKind === "agent_turn";
   return (
     <section aria-label="Task" className="mt-8 flex flex-col gap-5 border-t pt-6">
       <Labelled
-        label={draft.payloadKind === "reminder" ? "Text" : "What to do then"}
+        label={draft.payloadKind === "reminder" ? "Text" : "What should happen?"}
         error={errorOf("message", "payload", "payload.message")}
       >
         {(props) => (
@@ -80,27 +76,7 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
           error={errorOf("session_key")}
         >
           {(props) => (
-            <select
-              className="field"
-              value={draft.sessionKey}
-              onChange={(event) =>
-                event.target.value === MORE ? moreSessions?.() : set({ sessionKey: event.target.value })
-              }
-              {...props}
-            >
-              <option value="">A new conversation for it</option>
-              {draft.sessionKey && !sessions.some((session) => session.key === draft.sessionKey) && (
-                <option value={draft.sessionKey}>
-                  <SessionName of={draft.sessionKey} />
-                </option>
-              )}
-              {sessions.map((session) => (
-                <option key={session.key} value={session.key}>
-                  {titleOf(session)}
-                </option>
-              ))}
-              {moreSessions && <option value={MORE}>Load earlier conversations</option>}
-            </select>
+            <SessionField {...props} value={draft.sessionKey} onChange={(sessionKey) => set({ sessionKey })} />
           )}
         </Labelled>
       )}
@@ -111,11 +87,7 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
           value={draft.session}
           options={[
             ["main", "In the conversation", "As one of its turns, after the answer in progress and never inside it."],
-            [
-              "isolated",
-              "Apart",
-              "In a session of its own, with memory but without the conversation; it reports back here.",
-            ],
+            ["isolated", "In its own conversation", "With memory but without this conversation; it reports back here."],
           ]}
           onChange={(session) => set({ session })}
         />
@@ -180,6 +152,8 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
           )}
         </Labelled>
       )}
+      <ScriptFields draft={draft} set={set} errorOf={errorOf} />
+      <AlertFields draft={draft} set={set} errorOf={errorOf} />
       {turn && (
         <details>
           <summary className="text-small text-mute hover:text-ink">More</summary>
@@ -206,6 +180,20 @@ export function WhatFields({ draft, setDraft, sessions, moreSessions, edit, erro
                   className="field"
                   value={Number.isNaN(draft.timeoutSeconds) ? "" : draft.timeoutSeconds}
                   onChange={(event) => set({ timeoutSeconds: event.target.valueAsNumber })}
+                  {...props}
+                />
+              )}
+            </Labelled>
+            <Labelled label="Budget per day (US dollars)" error={errorOf("max_cost_usd_per_day")} narrow>
+              {(props) => (
+                <input
+                  type="number"
+                  min={0}
+                  step="any"
+                  placeholder="no limit"
+                  className="field"
+                  value={Number.isNaN(draft.budget) ? "" : draft.budget}
+                  onChange={(event) => set({ budget: event.target.valueAsNumber })}
                   {...props}
                 />
               )}

@@ -9,7 +9,7 @@ import { ZoneField } from "../parts/ZoneField";
 import { useNow } from "../time/clock";
 import { clockOf, clockWithSeconds, dayOf, relativeOf } from "../time/format";
 import { Wall } from "../time/Time";
-import { showIn, type Tab, type Unit, unitMs, type When } from "./draft";
+import { isWholeHours, showIn, type Tab, type Unit, unitMs, type When } from "./draft";
 import type { Previewed } from "./usePreview";
 
 const tabs: [Tab, string][] = [
@@ -50,6 +50,7 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
       <label className="flex flex-col gap-1">
         <span className="text-small font-semibold">When</span>
         <input
+          data-when
           className="field !text-large"
           placeholder="“tomorrow at 9:30”, “every 2 hours”"
           value={when.text}
@@ -124,6 +125,19 @@ export function WhenFields({ when, setWhen, previewed, refused }: WhenProps) {
                 <option key={unit}>{unit}</option>
               ))}
             </select>
+            {isWholeHours(when) && (
+              <label className="flex h-9 items-center gap-2">
+                <input
+                  type="checkbox"
+                  className="size-4 accent-(--color-accent)"
+                  checked={when.onHour !== null}
+                  onChange={(event) =>
+                    byHand({ anchor: null, onHour: event.target.checked ? new Date().toISOString() : null })
+                  }
+                />
+                On the full hour
+              </label>
+            )}
           </Tabs.Content>
           <Tabs.Content value="days" className="flex flex-wrap items-start gap-x-5 gap-y-3">
             <DayPicker days={when.days} onChange={(days) => byHand({ days })} />

@@ -35,6 +35,11 @@ export function useJobActions() {
     pause: (job: Job) => change(ops.disableJob(job.id), () => `Paused: ${job.name}`),
     resume: (job: Job) => change(ops.enableJob(job.id), (now) => `Resumed: ${job.name}${nextOf(now)}`),
     skip: (job: Job) => change(ops.skipJob(job.id), (now) => `Next run skipped: ${job.name}${nextOf(now)}`),
+    /** Keep a promise of an answer. */
+    keep: (made: Promise<Job>) => change(made, (job) => `Scheduled: ${job.name}${nextOf(job)}`),
+    /** Make a reminder in a conversation. */
+    remind: (session_key: string, when: string, message: string, name: string) =>
+      change(again(session_key, when, message, name), (job) => `Reminder set: ${job.words}`),
     remove: (job: Job) => change(ops.removeJob(job.id), () => `Deleted: ${job.name}`),
 
     async undoChange(id: string, revision: number, name: string) {
@@ -65,6 +70,19 @@ export function useJobActions() {
 
     clone: (job: Job) => navigate(`/automations/new?from=${encodeURIComponent(job.id)}`),
   };
+}
+
+const NAME = 128;
+
+/** That another automation says the same is what one wants here, and no warning. */
+async function again(session_key: string, when: string, message: string, name: string): Promise<Job> {
+  const job = await ops.addJob({
+    session_key,
+    when,
+    name: name.slice(0, NAME),
+    payload: { kind: "reminder", message },
+  });
+  return { ...job, warnings: null };
 }
 
 function nextOf(job: Job): string {

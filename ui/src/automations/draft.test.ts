@@ -16,12 +16,28 @@ test("each schedule comes back from the tabs as it went in", () => {
   for (const schedule of [
     { kind: "every", every_ms: 5_400_000, anchor: "2026-11-16T08:00:00+01:00", tz },
     { kind: "every", every_ms: 90_000, tz },
+    { kind: "every", every_ms: 7_200_000, anchor: "2026-11-16T08:00:00+01:00", tz },
+    { kind: "every", every_ms: 7_200_000, anchor: "2026-11-16T08:20:15+01:00", tz },
     { kind: "cron", cron: "0 8 * * 1-5", tz },
     { kind: "cron", cron: "30 22 * * *", tz },
     { kind: "cron", cron: "5 7 * * 2,4", tz },
     { kind: "cron", cron: "*/10 9-17 * * 1-5", tz },
   ])
     assert.deepEqual(scheduleOf(shown(schedule)), schedule);
+});
+
+test("every two hours is on the full hour of its zone, unless one wants it from now on", () => {
+  const every = { ...empty, tab: "every" as const };
+  assert.deepEqual(scheduleOf(every), {
+    kind: "every",
+    every_ms: 7_200_000,
+    anchor: "2026-11-16T07:00:00.000Z",
+    tz: "Europe/Berlin",
+  });
+  const inIndia = { ...every, zone: "Asia/Kolkata" };
+  assert.equal((scheduleOf(inIndia) as { anchor?: string }).anchor, "2026-11-16T06:30:00.000Z");
+  for (const fromNow of [{ onHour: null }, { amount: 90, unit: "minutes" as const }])
+    assert.equal("anchor" in scheduleOf({ ...every, ...fromNow }), false);
 });
 
 test("an instant is shown as the wall time of its zone", () => {

@@ -17,6 +17,7 @@ export type When = {
   amount: number;
   unit: Unit;
   anchor: string | null;
+  onHour: string | null; // full hours are counted from this instant's hour; null: count from now
   days: number[]; // 1 is Monday, 7 is Sunday
   dayClock: string;
   cron: string;
@@ -36,7 +37,14 @@ export type Draft = {
   catchUp: Job["catch_up"];
   windowHours: number;
   timeoutSeconds: number;
+  budget: number; // dollars a day; NaN: no limit
   context: NonNullable<Payload["context"]>;
+  alertAfter: number; // failures in a row; 0: never
+  alertTo: string;
+  script: string; // empty: nothing looks first
+  scriptLanguage: Job["script_language"];
+  scriptHosts: string;
+  scriptSeconds: number;
 };
 
 export function emptyWhen(zone: string, now: number): When {
@@ -50,6 +58,7 @@ export function emptyWhen(zone: string, now: number): When {
     amount: 2,
     unit: "hours",
     anchor: null,
+    onHour: new Date(now).toISOString(),
     days: [1, 2, 3, 4, 5],
     dayClock: "08:00",
     cron: "0 8 * * 1-5",
@@ -71,7 +80,14 @@ export function emptyDraft(sessionKey: string): Draft {
     catchUp: "latest",
     windowHours: 24,
     timeoutSeconds: 300,
+    budget: Number.NaN,
     context: "session",
+    alertAfter: 3,
+    alertTo: "",
+    script: "",
+    scriptLanguage: "bash",
+    scriptHosts: "",
+    scriptSeconds: 30,
   };
 }
 
@@ -89,13 +105,36 @@ export function draftOf(job: Job): Draft {
     catchUp: job.catch_up,
     windowHours: Math.round(job.catch_up_window_seconds / 360) / 10,
     timeoutSeconds: job.payload.timeout_seconds ?? 300,
+    budget: job.max_cost_usd_per_day ?? Number.NaN,
     context: job.payload.context ?? "session",
+    alertAfter: job.alert_after,
+    alertTo: job.alert_to.join(", "),
+    script: job.script ?? "",
+    scriptLanguage: job.script_language,
+    scriptHosts: job.script_hosts.join(", "),
+    scriptSeconds: job.script_seconds,
   };
+}
+
+/** The full hour before an instant, on the clocks of a zone: some are half an hour off UTC. */
+export function fullHour(at: string, zone: string): string {
+  const minutes = Math.floor(Date.parse(at) / 60_000);
+  const hour = (minutes - partsOf(Date.parse(at), zone).minute) * 60_000;
+  return hour === Date.parse(at) ? at : new Date(hour).toISOString();
+}
+
+/** Only steps of whole hours can come on full hours. */
+export const isWholeHours = ({ amount, unit }: Pick<When, "amount" | "unit">) =>
+  (amount * unitMs[unit]) % unitMs.hours === 0;
+
+function anchorOf(when: When): string | null {
+  return when.onHour !== null && isWholeHours(when) ? fullHour(when.onHour, when.zone) : when.anchor;
 }
 
 /** What the tabs say, as the server reads it. */
 export function scheduleOf(when: When): ScheduleDraft {
   const tz = when.zone;
+  const anchor = anchorOf(when);
   switch (when.tab) {
     case "at":
       return { kind: "at", at: `${when.date}T${when.clock}`, tz };
@@ -103,7 +142,7 @@ export function scheduleOf(when: When): ScheduleDraft {
       return {
         kind: "every",
         every_ms: Math.round(when.amount * unitMs[when.unit]),
-        ...(when.anchor ? { anchor: when.anchor } : {}),
+        ...(anchor ? { anchor } : {}),
         tz,
       };
     case "days":
@@ -121,8 +160,11 @@ export function showIn(when: When, schedule: Schedule): When {
     const wall = partsOf(at, zone);
     return { ...when, zone, tab: "at", date: dateKey(at, zone), clock: `${two(wall.hour)}:${two(wall.minute)}` };
   }
-  if (schedule.kind === "every")
-    return { ...when, zone, tab: "every", anchor: schedule.anchor ?? null, ...amountOf(schedule.every_ms) };
+  if (schedule.kind === "every") {
+    const anchor = schedule.anchor ?? null;
+    const onHour = anchor !== null && fullHour(anchor, zone) === anchor ? anchor : null;
+    return { ...when, zone, tab: "every", anchor, onHour, ...amountOf(schedule.every_ms) };
+  }
   const days = daysOfCron(schedule.cron);
   return days
     ? { ...when, zone, tab: "days", ...days, cron: schedule.cron }

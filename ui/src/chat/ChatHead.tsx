@@ -1,15 +1,18 @@
 // The conversation's name, the model's badge, and what can be done to the whole of it.
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { placeSession } from "../api/cache";
 import { updateSession } from "../api/operations";
-import { MAIN_AGENT, useAgentName, useStatus } from "../api/queries";
+import { MAIN_AGENT, useAgentName, useAgents, useStatus } from "../api/queries";
 import type { Session } from "../api/types";
+import { ChannelMark } from "../parts/ChannelMark";
 import { Icon } from "../parts/Icon";
+import { Labelled } from "../parts/Labelled";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
 import { Sheet } from "../parts/Sheet";
+import { Tooltip } from "../parts/Tooltip";
 import { toastError } from "../parts/toasts";
-import { titleOf } from "../parts/words";
+import { plural, titleOf } from "../parts/words";
 import { ZoneField } from "../parts/ZoneField";
 import { Link, pathTo } from "../router";
 import { ModelHelp } from "../settings/ModelHelp";
@@ -17,11 +20,22 @@ import { Zone } from "../time/Time";
 import { ChangeAgent } from "./ChangeAgent";
 import { DeleteSession } from "./DeleteSession";
 import { SessionList } from "./SessionList";
+import { download, headSheet, setArchived, setPinned } from "./sessionActions";
+
+type ChatHeadProps = {
+  session: Session | undefined;
+  agentId?: string;
+  panel?: { open: boolean; toggle: () => void };
+};
 
 /** `agentId` is who will answer where there is no session yet. */
-export function ChatHead({ session, agentId = MAIN_AGENT }: { session: Session | undefined; agentId?: string }) {
-  const [open, setOpen] = useState<"sessions" | "edit" | "agent" | "delete" | null>(null);
+export function ChatHead({ session, agentId = MAIN_AGENT, panel }: ChatHeadProps) {
+  const client = useQueryClient();
+  const open = headSheet.use((sheet) => sheet);
+  const setOpen = headSheet.set;
   const close = () => setOpen(null);
+  // Another conversation begins with nothing open.
+  useEffect(() => () => headSheet.set(null), []);
   return (
     <header className="flex min-h-14 flex-none items-center gap-2 border-b px-2 sm:px-5">
       <button
@@ -34,6 +48,7 @@ export function ChatHead({ session, agentId = MAIN_AGENT }: { session: Session |
       </button>
       <div className="flex min-w-0 flex-1 items-baseline gap-2.5">
         <h1 className="!text-large truncate">{session ? titleOf(session) : "New conversation"}</h1>
+        {session && <ChannelMark session={session} />}
         {session && (
           <span className="hidden sm:inline">
             <Zone name={session.timezone} />
@@ -42,13 +57,44 @@ export function ChatHead({ session, agentId = MAIN_AGENT }: { session: Session |
         <AgentChip id={session?.agent_id ?? agentId} />
       </div>
       <OfflineBadge />
+      {session && panel && (
+        <Tooltip
+          text={session.automations.total ? plural(session.automations.total, "automation") : "Automations here"}
+        >
+          <button
+            type="button"
+            className="icon-button max-xs:!w-8"
+            aria-label="Automations of this conversation"
+            aria-pressed={panel.open}
+            onClick={panel.toggle}
+          >
+            <Icon name="clock" />
+          </button>
+        </Tooltip>
+      )}
       {session && (
         <Menu label="Conversation menu">
           <MenuItem icon="pencil" onSelect={() => setOpen("edit")}>
-            Name and time zone
+            Name, time zone and model
           </MenuItem>
           <MenuItem icon="agent" onSelect={() => setOpen("agent")}>
             Change agent
+          </MenuItem>
+          <MenuItem icon="pin" onSelect={() => void setPinned(client, session, !session.pinned)}>
+            {session.pinned ? "Unpin" : "Pin to the top"}
+          </MenuItem>
+          <MenuItem icon="archive" onSelect={() => void setArchived(client, session, !session.archived)}>
+            {session.archived ? "Unarchive" : "Archive"}
+          </MenuItem>
+          <MenuLine />
+          <MenuItem icon="export" onSelect={() => void download(session, "markdown")}>
+            Export as Markdown
+          </MenuItem>
+          <MenuItem icon="export" onSelect={() => void download(session, "json")}>
+            Export as JSON
+          </MenuItem>
+          <MenuItem icon="print" onSelect={() => window.print()}>
+            Print
           </MenuItem>
           <MenuLine />
           <MenuItem icon="trash" bad onSelect={() => setOpen("delete")}>
@@ -94,7 +140,7 @@ export function OfflineBadge() {
         className="flex-none rounded-full border border-wait bg-wait-tint px-2.5 py-0.5 text-fine text-wait"
         onClick={() => setOpen(true)}
       >
-        Offline mode: not an AI
+        Offline mode<span className="max-xs:sr-only">: not an AI</span>
       </button>
       {open && (
         <Sheet title="Offline mode: not an AI" onClose={() => setOpen(false)}>
@@ -109,6 +155,8 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
   const client = useQueryClient();
   const [title, setTitle] = useState(session.title ?? "");
   const [zone, setZone] = useState(session.timezone);
+  const [model, setModel] = useState(session.model ?? "");
+  const inherited = useAgents().data?.find((agent) => agent.id === session.agent_id)?.model_in_effect;
   const [busy, setBusy] = useState(false);
 
   async function save(event: FormEvent) {
@@ -118,6 +166,7 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
       const changes = {
         title: title.trim() || null,
         ...(zone !== session.timezone ? { timezone: zone } : {}),
+        ...(model.trim() !== (session.model ?? "") ? { model: model.trim() || null } : {}),
         revision: session.revision,
       };
       placeSession(client, await updateSession(session.key, changes));
@@ -129,7 +178,7 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
   }
 
   return (
-    <Sheet title="Name and time zone" onClose={onClose}>
+    <Sheet title="Name, time zone and model" onClose={onClose}>
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <label className="flex flex-col gap-1">
           <span className="text-small font-semibold">Name</span>
@@ -148,6 +197,22 @@ function EditSession({ session, onClose }: { session: Session; onClose: () => vo
           onChange={setZone}
           hint="New automations of this conversation are read in this zone."
         />
+        <Labelled
+          label="Model"
+          hint="Leave it empty to use the agent’s. An automation’s own model counts before this one."
+        >
+          {(wired) => (
+            <input
+              {...wired}
+              className="field"
+              value={model}
+              maxLength={200}
+              autoComplete="off"
+              placeholder={inherited}
+              onChange={(event) => setModel(event.target.value)}
+            />
+          )}
+        </Labelled>
         <div className="flex justify-end gap-2">
           <button type="button" className="button" onClick={onClose}>
             Cancel

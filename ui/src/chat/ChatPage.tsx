@@ -4,9 +4,22 @@ import { useEffect, useMemo, useState } from "react";
 import { placeSession } from "../api/cache";
 import { Refusal } from "../api/client";
 import { addSession, updateSession } from "../api/operations";
-import { flat, MAIN_AGENT, useJobs, useMessages, useMyZone, useSession, useSessions } from "../api/queries";
+import {
+  flat,
+  MAIN_AGENT,
+  messagesQuery,
+  sessionQuery,
+  useJobs,
+  useMessages,
+  useMyZone,
+  useSession,
+  useSessions,
+} from "../api/queries";
 import type { Session } from "../api/types";
+import type { KeptFile } from "../api/upload";
 import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
+import { Icon } from "../parts/Icon";
+import { SessionName } from "../parts/SessionName";
 import { Sheet } from "../parts/Sheet";
 import { toastError } from "../parts/toasts";
 import { useMedia } from "../parts/useMedia";
@@ -15,22 +28,20 @@ import { titleOf } from "../parts/words";
 import { Link, navigate, pathTo, useSearch } from "../router";
 import { AutomationsPanel } from "./AutomationsPanel";
 import { ChatHead } from "./ChatHead";
-import { Composer } from "./Composer";
+import { Composer, moveDraft } from "./Composer";
 import { Lane } from "./Lane";
-import { useNotifications } from "./notify";
 import { post, useOutbox } from "./outbox";
-import { NotSent, Transcript } from "./Transcript";
+import { OutgoingOnly, Transcript } from "./Transcript";
 import { Welcome } from "./Welcome";
 
 export function ChatPage({ sessionKey, home = false }: { sessionKey: string | null; home?: boolean }) {
-  useNotifications();
   if (sessionKey !== null) return <Conversation sessionKey={sessionKey} />;
   return home ? <Home /> : <Beginning />;
 }
 
 /** The front page is where one left off. */
 function Home() {
-  const list = useSessions("");
+  const list = useSessions();
   const sessions = flat(list.data);
   const last = localStorage.getItem("homing.last");
   const target = sessions.find((session) => session.key === last) ?? sessions[0];
@@ -51,19 +62,30 @@ function titleFrom(text: string): string {
   return line.length <= 60 ? line : `${line.slice(0, 59).replace(/\s+\S*$/, "")}…`;
 }
 
+const NEW_DRAFT = "new";
+
 function Beginning() {
   const client = useQueryClient();
   const [key] = useState(newKey);
   const agentId = useSearch().get("agent") ?? MAIN_AGENT;
   const outbox = useOutbox(key);
-  const unsent = outbox.find((one) => one.state === "refused" || one.state === "unreachable");
+  const zone = useMyZone();
 
-  async function begin(text: string) {
+  async function begin(text: string, files: readonly KeptFile[] = []) {
     // A message to a key nobody has yet makes the conversation, with the usual agent; for another it is made first.
     if (agentId !== MAIN_AGENT && !(await madeFor(agentId))) return;
-    if (!(await post(key, text, "inject"))) return;
+    if (!(await post(key, text, "inject", { files }))) return;
     // A conversation is called after its first words until somebody names it.
-    updateSession(key, { title: titleFrom(text) }).then((session) => placeSession(client, session), toastError);
+    updateSession(key, { title: titleFrom(text || (files[0]?.name ?? "")) }).then(
+      (session) => placeSession(client, session),
+      toastError,
+    );
+    // Both are there when the page changes, so that nothing is seen to vanish and come back.
+    await Promise.all([
+      client.prefetchQuery(sessionQuery(key)),
+      client.prefetchQuery(messagesQuery(client, key, null)),
+    ]);
+    moveDraft(NEW_DRAFT, key);
     navigate(pathTo.chat(key), { replace: true });
   }
 
@@ -83,20 +105,13 @@ function Beginning() {
   return (
     <div className="flex h-full flex-col">
       <ChatHead session={undefined} agentId={agentId} />
-      <Welcome onTry={(text) => void begin(text)} />
+      {outbox.length > 0 ? (
+        <OutgoingOnly sessionKey={key} zone={zone} />
+      ) : (
+        <Welcome onTry={(text) => void begin(text)} />
+      )}
       <Foot>
-        {unsent && (
-          <p role="alert" className="pb-1 text-bad">
-            <NotSent one={unsent} />
-          </p>
-        )}
-        <Composer
-          session={undefined}
-          draftKey="new"
-          onSend={(text) => void begin(text)}
-          onPanel={null}
-          panelOpen={false}
-        />
+        <Composer session={undefined} draftKey={NEW_DRAFT} onSend={(text, _, files) => void begin(text, files)} />
       </Foot>
     </div>
   );
@@ -116,6 +131,9 @@ function Conversation({ sessionKey }: { sessionKey: string }) {
   return <Open session={session.data} />;
 }
 
+// Where there is room beside the conversation, its automations are shown until somebody closes them.
+const ROOMY = "(min-width: 100rem)";
+
 function Open({ session }: { session: Session }) {
   const key = session.key;
   const at = Number(useSearch().get("at")) || null;
@@ -126,18 +144,21 @@ function Open({ session }: { session: Session }) {
   const jobs = useMemo(() => flat(jobList.data).filter((job) => job.session_key === key), [jobList.data, key]);
   const outbox = useOutbox(key);
   const wide = useMedia("(min-width: 80rem)");
-  const [panel, setPanel] = useState(() => localStorage.getItem("homing.panel") === "open");
+  const roomy = useMedia(ROOMY);
+  const [chosen, setChosen] = useState(() => localStorage.getItem("homing.panel"));
+  const panel = chosen === null ? roomy && session.automations.total > 0 : chosen === "open";
   const [drawer, setDrawer] = useState(false);
 
   function togglePanel() {
     if (!wide) return setDrawer(true);
-    localStorage.setItem("homing.panel", panel ? "closed" : "open");
-    setPanel(!panel);
+    const next = panel ? "closed" : "open";
+    localStorage.setItem("homing.panel", next);
+    setChosen(next);
   }
 
-  function send(text: string, mode: "inject" | "queue") {
+  function send(text: string, mode: "inject" | "queue", files: readonly KeptFile[] = []) {
     if (at !== null) navigate(pathTo.chat(key), { replace: true });
-    void post(key, text, mode);
+    void post(key, text, mode, { files });
   }
 
   const empty =
@@ -145,7 +166,16 @@ function Open({ session }: { session: Session }) {
   return (
     <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col">
-        <ChatHead session={session} />
+        <ChatHead session={session} panel={{ open: wide ? panel : drawer, toggle: togglePanel }} />
+        {session.branch_of && (
+          <p className="flex-none truncate border-b px-4 py-1 text-small text-mute sm:px-5">
+            <Icon name="branch" size={14} className="mr-1.5 inline align-[-0.15em]" />
+            Branched from{" "}
+            <Link to={`${pathTo.chat(session.branch_of.session_key)}?at=${session.branch_of.seq}`} className="link">
+              <SessionName of={session.branch_of.session_key} />
+            </Link>
+          </p>
+        )}
         {messages.isPending && <Waiting bare />}
         {messages.isError && !messages.data && (
           <LoadError error={messages.error} again={() => void messages.refetch()} />
@@ -158,19 +188,17 @@ function Open({ session }: { session: Session }) {
           ))}
         <Foot>
           <Lane session={session} jobs={jobs} />
-          <Composer
-            key={key}
-            session={session}
-            draftKey={key}
-            onSend={send}
-            onPanel={togglePanel}
-            panelOpen={wide ? panel : drawer}
-          />
+          <Composer key={key} session={session} draftKey={key} onSend={send} />
         </Foot>
       </div>
       {wide && panel && (
         <aside aria-label="Automations of this conversation" className="w-80 flex-none overflow-y-auto border-l">
-          <p className="flex min-h-14 items-center px-4 font-semibold">Automations here</p>
+          <p className="flex min-h-14 items-center justify-between pr-2 pl-4 font-semibold">
+            Automations here
+            <button type="button" className="icon-button" aria-label="Close automations" onClick={togglePanel}>
+              <Icon name="close" />
+            </button>
+          </p>
           <AutomationsPanel jobs={jobs} sessionKey={key} more={jobList.hasNextPage} />
         </aside>
       )}
@@ -204,7 +232,7 @@ function Waiting({ bare = false }: { bare?: boolean }) {
 
 function Gone() {
   return (
-    <EmptyState icon="chat" title="There is no such conversation">
+    <EmptyState icon="chat" title="There is no such conversation" whole>
       It was deleted, or it belongs to somebody else.{" "}
       <Link to="/chat" className="link">
         Begin a new one

@@ -37,7 +37,7 @@ export function MessageCard({ card, whole }: { card: Card; whole: boolean }) {
 }
 
 export function JobCard({ job, change, undoRevision }: { job: Job; change: CardChange; undoRevision: number | null }) {
-  const { pause, resume, undoChange } = useJobActions();
+  const { pause, resume, remove, undoChange } = useJobActions();
   const zone = job.schedule.tz ?? "UTC";
   const undoable = undoRevision !== null && job.revision === undoRevision && job.status !== "done";
   return (
@@ -47,19 +47,20 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
         <Link to={pathTo.job(job.id)} className="min-w-0 font-semibold [overflow-wrap:anywhere] hover:underline">
           {job.name}
         </Link>
-        <span className="ml-auto flex-none text-fine text-mute">{changeWord[change]}</span>
+        {/* What was done, until the automation is in another state than that says. */}
+        <span className="ml-auto flex-none text-fine text-mute">
+          {job.status === "active" ? changeWord[change] : statusOf(job)}
+        </span>
       </div>
       <div className="px-4 pt-1 pb-3">
         <p>{job.words}</p>
         <NextTimes job={job} zone={zone} />
         <details className="mt-2 text-small">
-          <summary className="text-mute hover:text-ink">
-            {job.payload.kind === "reminder" ? "Exact words" : "Exact prompt"}
-          </summary>
+          <summary className="text-mute hover:text-ink">Full text</summary>
           <p className="mt-1 whitespace-pre-wrap [overflow-wrap:anywhere]">{job.payload.message}</p>
         </details>
         {undoRevision === null && (
-          <p className="mt-2 text-fine text-mute">Made by {doorWord[job.origin.door] ?? job.origin.door}</p>
+          <p className="mt-2 text-fine text-mute">Created by {doorWord[job.origin.door] ?? job.origin.door}</p>
         )}
       </div>
       <div className="flex flex-wrap items-center gap-1 border-t px-2 py-1 max-xs:gap-0 max-xs:*:px-2">
@@ -84,6 +85,11 @@ export function JobCard({ job, change, undoRevision }: { job: Job; change: CardC
             onClick={() => void undoChange(job.id, undoRevision, job.name)}
           >
             <Icon name="undo" size={15} /> Undo
+          </button>
+        )}
+        {job.kind !== "system" && (
+          <button type="button" className="button" data-look="plain" onClick={() => void remove(job)}>
+            <Icon name="trash" size={15} /> Delete
           </button>
         )}
         <NotifyOffer soon={job.next[0]} />

@@ -22,9 +22,10 @@ export function Lane({ session, jobs }: { session: Session; jobs: Job[] }) {
   const waiting = session.lane.filter(
     (one) => !own.has(one.inbound_id) && (session.state === "running" || now - Date.parse(one.queued_at) > 1000),
   );
-  if (session.state === "idle" && waiting.length === 0) return null;
+  // Its line is kept free: the text above must not jump at every message.
+  if (session.state === "idle" && waiting.length === 0) return <div className="min-h-[2.53rem]" />;
   return (
-    <section aria-label="What runs and what waits" className="border-t pt-1.5 pb-0.5 text-small">
+    <section aria-label="What runs and what waits" className="min-h-[2.53rem] border-t pt-1.5 pb-0.5 text-small">
       {session.turn && <RunningLine session={session} jobs={jobs} />}
       <ul>
         {waiting.slice(0, SHOWN).map((one) => (
@@ -67,14 +68,14 @@ function RunningLine({ session, jobs }: { session: Session; jobs: Job[] }) {
         )}
         {live?.retry && (
           <span className="text-wait">
-            , the model failed, next try {live.retry.until > now ? `in ${spanOf(live.retry.until - now)}` : "now"}
+            , {live.retry.why}, next try {live.retry.until > now ? `in ${spanOf(live.retry.until - now)}` : "now"}
           </span>
         )}
         {step?.kind === "tool" && <span className="text-mute">, using {step.name}</span>}
       </span>
       {turn.run_id && (
         <Link to={pathTo.run(turn.run_id)} className="link flex-none">
-          Run
+          Details
         </Link>
       )}
       <span className="ml-auto flex-none text-mute">{spanOf(now - Date.parse(turn.started_at))}</span>

@@ -1,22 +1,28 @@
 // One message. What an agent did by the clock never looks like something a person typed.
 import { useQueryClient } from "@tanstack/react-query";
-import { memo, type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { memo, type ReactNode, Suspense, useLayoutEffect, useRef, useState } from "react";
 import { placeDelivery } from "../api/cache";
-import { retryDelivery } from "../api/operations";
+import { retryDelivery, undoDream } from "../api/operations";
 import type { Again, Message, MessageDelivery } from "../api/types";
+import { ApprovalCard } from "../lazyPages";
 import { ErrorBoundary } from "../parts/ErrorBoundary";
 import { Glyph } from "../parts/Glyph";
 import { Icon, type IconName } from "../parts/Icon";
 import { Markdown, PlainText } from "../parts/Markdown";
 import { ServerText } from "../parts/ServerText";
 import { Tooltip } from "../parts/Tooltip";
-import { toastError } from "../parts/toasts";
+import { toast, toastError } from "../parts/toasts";
 import { askedOf, plural } from "../parts/words";
 import { Link, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 import { clockOf, clockWithSeconds, latenessOf, stampOf } from "../time/format";
 import { Zone } from "../time/Time";
+import { EndedBody } from "./Ended";
 import { MessageCard } from "./JobCard";
+import { EditMessage, isOwn, MessageActions } from "./MessageActions";
+import { MessageFiles } from "./MessageFiles";
+import { PromiseMark } from "./PromiseMark";
+import { QuestionCard } from "./QuestionCard";
 import { ToolLines } from "./ToolLines";
 import { TryAgain } from "./TryAgain";
 
@@ -32,13 +38,22 @@ type MessageProps = {
 export const MessageView = memo(function MessageView({ message, zone, follows, cardOf, marked, again }: MessageProps) {
   const { tools } = message.meta;
   const turnId = message.role === "assistant" ? message.turn_id : null;
+  const [editing, setEditing] = useState(false);
+  const edit = isOwn(message) ? () => setEditing(true) : null;
+  const actions = editing ? null : <MessageActions message={message} onEdit={edit} />;
   return (
-    <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked} turnId={turnId}>
+    <Line at={message.created_at} zone={zone} seq={message.seq} marked={marked} turnId={turnId} actions={actions}>
       {turnId && tools && tools.length > 0 && <ToolLines turnId={turnId} lines={tools} />}
       <ErrorBoundary fallback={<PlainText text={message.text} />}>
-        <Body message={message} zone={zone} follows={follows} />
+        {editing ? (
+          <EditMessage message={message} onClose={() => setEditing(false)} />
+        ) : (
+          <Body message={message} zone={zone} follows={follows} />
+        )}
       </ErrorBoundary>
+      {message.files && message.files.length > 0 && <MessageFiles files={message.files} />}
       {again && <TryAgain again={again} />}
+      {message.promise && <PromiseMark message={message} promise={message.promise} zone={zone} />}
       {message.cards.map((card) => (
         <MessageCard key={card.job_id + card.revision} card={card} whole={cardOf(card.job_id) === message.seq} />
       ))}
@@ -50,18 +65,31 @@ export const MessageView = memo(function MessageView({ message, zone, follows, c
 });
 
 function Body({ message, zone, follows }: { message: Message; zone: string; follows: boolean }) {
+  if (message.approval)
+    return (
+      <Suspense fallback={<div className="skeleton h-40 max-w-[40rem]" role="status" aria-label="Loading request" />}>
+        <ApprovalCard id={message.approval.id} sessionKey={message.session_key} zone={zone} />
+      </Suspense>
+    );
+  if (message.question) return <QuestionCard question={message.question} />;
   if (message.meta.source === "hook") return <HookBody message={message} />;
+  if (message.meta.source === "agent") return <AgentBody message={message} />;
+  if (message.kind === "note" && message.meta.approval_id)
+    return <EndedBody message={message} approvalId={message.meta.approval_id} />;
   if (message.kind === "note") return <NoteBody message={message} />;
   if (message.kind === "report" && message.role === "user") return <ReportBody message={message} />;
   if (message.role === "user")
     return message.kind === "scheduled" || message.meta.cron_turn ? (
       <OpeningBody message={message} zone={zone} />
     ) : (
-      <PersonBody text={message.text} />
+      <PersonBody text={message.text} about={message.meta.question_title} />
     );
   return (
     <div>
       <span className="sr-only">Agent: </span>
+      {typeof message.meta.to === "string" && (
+        <p className="mb-1 text-small text-mute [overflow-wrap:anywhere]">Sent to {message.meta.to}</p>
+      )}
       {message.kind === "reminder" && <Chip icon="bell" message={message} word="Reminder" />}
       {message.kind === "scheduled" && !follows && <Chip icon="clock" message={message} word="Scheduled" />}
       {message.kind === "report" && !follows && <Chip icon="report" message={message} word="After a report" />}
@@ -74,11 +102,19 @@ function Body({ message, zone, follows }: { message: Message; zone: string; foll
   );
 }
 
-export function PersonBody({ text, faded = false }: { text: string; faded?: boolean }) {
+/** `about` is the question that it answers. */
+type PersonProps = { text: string; about?: string; faded?: boolean };
+
+export function PersonBody({ text, about, faded = false }: PersonProps) {
   return (
     <div className={`-mx-3 w-fit max-w-[calc(100%+1.5rem)] rounded-lg bg-tint px-3 py-1.5 ${faded ? "text-mute" : ""}`}>
       <span className="sr-only">You: </span>
-      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>
+      {about && <p className="text-small text-mute [overflow-wrap:anywhere]">{about}</p>}
+      {text ? (
+        <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>
+      ) : (
+        <p className="text-small text-mute">Sent without text</p>
+      )}
     </div>
   );
 }
@@ -107,7 +143,7 @@ function OpeningBody({ message, zone }: { message: Message; zone: string }) {
         </span>
         {runId && (
           <Link to={pathTo.run(runId)} className="link text-small">
-            Run
+            Details
           </Link>
         )}
       </p>
@@ -149,7 +185,7 @@ function Chip({ icon, message, word }: { icon: IconName; message: Message; word:
       </span>
       {runId && (
         <Link to={pathTo.run(runId)} className="link">
-          Run
+          Details
         </Link>
       )}
     </p>
@@ -201,6 +237,29 @@ function HookBody({ message }: { message: Message }) {
   );
 }
 
+/** What another agent asked or answered, with the way to the conversation in which it said so. */
+function AgentBody({ message }: { message: Message }) {
+  const { from_agent: id, from_agent_name: name, from_session: from, answers_turn_id: answers } = message.meta;
+  return (
+    <div className="border-l-2 border-edge pl-3">
+      <p className="mb-1 flex flex-wrap items-center gap-x-2 text-small text-mute">
+        <Icon name="report" size={15} />
+        <span>
+          {answers ? "Answer from the agent" : "From the agent"} “{name ?? id}”
+        </span>
+        {from && (
+          <Link to={pathTo.chat(from)} className="link">
+            Show its conversation
+          </Link>
+        )}
+      </p>
+      <Clamped>
+        <PlainText text={message.text} />
+      </Clamped>
+    </div>
+  );
+}
+
 function NoteBody({ message }: { message: Message }) {
   return (
     <div className="flex gap-2.5 text-mute">
@@ -210,11 +269,33 @@ function NoteBody({ message }: { message: Message }) {
         <Markdown text={message.text} />
         {message.meta.cron_run_id && (
           <Link to={pathTo.run(message.meta.cron_run_id)} className="link text-small">
-            Run
+            Details
           </Link>
         )}
       </div>
     </div>
+  );
+}
+
+/** What was noted, merged or forgotten at night, with its undo. */
+function UndoDream({ dreamId }: { dreamId: string }) {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  async function undo() {
+    setBusy(true);
+    try {
+      await undoDream(dreamId);
+      toast({ text: "Undone: what is remembered is as before" });
+      await client.invalidateQueries({ queryKey: ["memories"] });
+    } catch (error) {
+      toastError(error);
+    }
+    setBusy(false);
+  }
+  return (
+    <button type="button" className="link" disabled={busy} onClick={() => void undo()}>
+      Undo
+    </button>
   );
 }
 
@@ -238,6 +319,7 @@ export function QuietLine({ messages, zone }: { messages: Message[]; zone: strin
             {last.text}
           </span>
         </button>
+        {last.meta.dream_id && <UndoDream dreamId={last.meta.dream_id} />}
         {open && (
           <ul className="mt-1 ml-6">
             {messages.map((message) => (
@@ -245,7 +327,7 @@ export function QuietLine({ messages, zone }: { messages: Message[]; zone: strin
                 {stampOf(Date.parse(message.created_at), zone, nowMs())} <Zone name={zone} short /> {message.text}{" "}
                 {message.meta.cron_run_id && (
                   <Link to={pathTo.run(message.meta.cron_run_id)} className="link">
-                    Run
+                    Details
                   </Link>
                 )}
               </li>
@@ -263,16 +345,17 @@ type LineProps = {
   seq?: number;
   marked?: boolean;
   turnId?: string | null;
+  actions?: ReactNode;
   children: ReactNode;
 };
 
 /** The transcript is a timetable: times stand in a column of their own. That of an answer leads to its turn. */
-export function Line({ at, zone, seq, marked = false, turnId = null, children }: LineProps) {
+export function Line({ at, zone, seq, marked = false, turnId = null, actions, children }: LineProps) {
   const instant = at ? Date.parse(at) : null;
   return (
     <article
       data-seq={seq}
-      className={`entry grid gap-x-4 py-2.5 sm:grid-cols-[3rem_minmax(0,1fr)] ${marked ? "-mx-3 rounded-lg bg-accent-tint px-3" : ""}`}
+      className={`entry relative grid gap-x-4 py-2.5 sm:grid-cols-[3rem_minmax(0,1fr)] ${marked ? "-mx-3 rounded-lg bg-accent-tint px-3" : ""}`}
     >
       {instant !== null && at ? (
         <Tooltip text={`${stampOf(instant, zone, nowMs(), true)} ${zone}`} side="right">
@@ -291,6 +374,7 @@ export function Line({ at, zone, seq, marked = false, turnId = null, children }:
         <span className="hidden sm:block" />
       )}
       <div className="min-w-0">{children}</div>
+      {actions}
     </article>
   );
 }
@@ -298,7 +382,8 @@ export function Line({ at, zone, seq, marked = false, turnId = null, children }:
 function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
-  if (delivery.state === "sent" || (delivery.state === "pending" && delivery.attempts === 0)) return null;
+  const quiet = delivery.state === "sent" || (delivery.state === "pending" && delivery.attempts === 0);
+  if (quiet && !delivery.unsure) return null;
 
   async function again() {
     setBusy(true);
@@ -311,6 +396,9 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
   }
 
   const dead = delivery.state === "dead";
+  if (delivery.state === "sent") {
+    return <p className="mt-1.5 text-mute text-small">It may have arrived twice at {delivery.address}.</p>;
+  }
   return (
     <p
       className={`mt-1.5 flex flex-wrap items-center gap-x-2 text-small ${dead ? "text-bad" : "text-wait"}`}
@@ -321,6 +409,8 @@ function DeliveryLine({ delivery }: { delivery: MessageDelivery }) {
         {dead
           ? `Not delivered to ${delivery.address} after ${plural(delivery.attempts, "attempt")}`
           : `Delivering to ${delivery.address}, ${plural(delivery.attempts, "attempt")} so far`}
+        {delivery.parts_sent > 0 && `, ${delivery.parts_sent} of ${delivery.parts} parts sent`}
+        {delivery.unsure && ", and it may have arrived already"}
         {delivery.error && (
           <>
             : <ServerText text={delivery.error} />

@@ -10,19 +10,22 @@ import { Icon } from "../parts/Icon";
 import { Markdown } from "../parts/Markdown";
 import { ServerText } from "../parts/ServerText";
 import { toastError } from "../parts/toasts";
+import { useRepeats } from "../router";
 import { longDayOf } from "../time/format";
 import { Zone } from "../time/Time";
 import { type Entry, entriesOf, newestCards } from "./entries";
 import { JobCard, JobLine } from "./JobCard";
+import { MessageFiles } from "./MessageFiles";
 import { Line, MessageView, PersonBody, QuietLine } from "./MessageView";
 import { drop, type Outgoing, postAgain, useOutbox } from "./outbox";
+import { NEAR_END, useReading } from "./reading";
 import { LiveToolLines } from "./ToolLines";
 
 type TranscriptProps = { sessionKey: string; loaded: Loaded; jobs: Job[]; zone: string; at: number | null };
 
-const NEAR_END = 80;
 // Earlier and later messages are fetched before one comes to where they are missing.
 const AHEAD = 1200;
+const COLUMN = "mx-auto max-w-[50rem] px-4 pt-3 pb-6 sm:px-8";
 
 export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -30,7 +33,9 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
   const lastTop = useRef(0);
   const entries = useMemo(() => entriesOf(loaded, jobs, zone), [loaded, jobs, zone]);
   const cardOf = useCardOf(loaded);
-  const live = useLiveTurn(sessionKey);
+  const heard = useLiveTurn(sessionKey);
+  // Text and closing change places in one step, so that nobody loses their place in the log.
+  const live = heard && isClosed(loaded, heard.turnId) ? undefined : heard;
   const outgoing = useStillOutgoing(sessionKey, loaded);
   const { older, newer, move, busy } = useWindow(sessionKey, loaded, box);
 
@@ -40,6 +45,7 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
   }, []);
   const leaveEnd = useCallback(() => setAtEnd(false), []);
 
+  const look = useReading(sessionKey, box, loaded);
   useStayAtEnd(box, atEnd);
   useScrollTo(box, at, loaded, move, leaveEnd);
   useSeeOwn(outgoing, toEnd);
@@ -56,6 +62,7 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
     if (below < NEAR_END && !loaded.newer) setAtEnd(true);
     else if (element.scrollTop < lastTop.current) setAtEnd(false);
     lastTop.current = element.scrollTop;
+    look();
     if (element.scrollTop < AHEAD) older();
     else if (below < AHEAD && !atEnd) newer();
   };
@@ -70,9 +77,9 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
         role="log"
         aria-label="Conversation"
         aria-live="polite"
-        aria-busy={live !== undefined}
+        aria-busy={live !== undefined && !live.closed}
       >
-        <div className="mx-auto max-w-[50rem] px-4 pt-3 pb-6 sm:px-8">
+        <div className={COLUMN}>
           {loaded.older && <Beyond which="earlier" busy={busy} load={older} />}
           {entries.map((entry) => (
             <EntryView key={entry.key} entry={entry} zone={zone} cardOf={cardOf} at={at} />
@@ -92,6 +99,9 @@ export function Transcript({ sessionKey, loaded, jobs, zone, at }: TranscriptPro
     </div>
   );
 }
+
+const isClosed = ({ items }: Loaded, turnId: string) =>
+  items.some(({ role, turn_id }) => role === "assistant" && turn_id === turnId);
 
 function Beyond({ which, busy, load }: { which: "earlier" | "later"; busy: boolean; load: () => void }) {
   return (
@@ -181,7 +191,8 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
           : null;
   return (
     <Line at={null} zone={zone}>
-      <PersonBody text={one.text} faded />
+      {one.text !== "" && <PersonBody text={one.text} faded />}
+      {one.files.length > 0 && <MessageFiles files={[...one.files]} />}
       {one.state === "unreachable" || one.state === "refused" ? (
         <p role="alert" className="mt-1 flex flex-wrap gap-x-2 text-small text-bad">
           <NotSent one={one} />
@@ -201,7 +212,21 @@ function OutgoingView({ one, sessionKey, zone }: { one: Outgoing; sessionKey: st
   );
 }
 
-export function NotSent({ one }: { one: Outgoing }) {
+/** A conversation of which nothing is in the record yet: what is on its way to begin it. */
+export function OutgoingOnly({ sessionKey, zone }: { sessionKey: string; zone: string }) {
+  const outgoing = useOutbox(sessionKey);
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="log" aria-label="Conversation">
+      <div className={COLUMN}>
+        {outgoing.map((one) => (
+          <OutgoingView key={one.id} one={one} sessionKey={sessionKey} zone={zone} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function NotSent({ one }: { one: Outgoing }) {
   return (
     <span>
       {one.state === "refused" ? (
@@ -327,19 +352,22 @@ function useScrollTo(
   move: (at: number) => void,
   leaveEnd: () => void,
 ) {
-  const done = useRef<number | null>(null);
-  const moved = useRef<number | null>(null);
+  const repeats = useRepeats();
+  const wanted = at === null ? null : `${at} ${repeats}`;
+  const done = useRef<string | null>(null);
+  const moved = useRef<string | null>(null);
   useEffect(() => {
-    if (at === null || done.current === at) return;
+    if (wanted === null || at === null) done.current = null;
+    if (wanted === null || at === null || done.current === wanted) return;
     const target = box.current?.querySelector(`[data-seq="${at}"]`);
     if (target) {
       leaveEnd();
       target.scrollIntoView({ block: "center" });
-      done.current = at;
-    } else if (moved.current !== at) {
-      moved.current = at;
+      done.current = wanted;
+    } else if (moved.current !== wanted) {
+      moved.current = wanted;
       leaveEnd();
       move(at);
     }
-  }, [at, loaded, move, leaveEnd, box]);
+  }, [at, wanted, loaded, move, leaveEnd, box]);
 }

@@ -16,7 +16,7 @@ export function TryAgain({ again }: { again: Again }) {
   async function go() {
     setAsked(true);
     if (again.kind === "message") {
-      if (!(await post(again.sessionKey, again.text, "queue", `again-${again.turnId}`))) setAsked(false);
+      if (!(await post(again.sessionKey, again.text, "queue", { id: `again-${again.turnId}` }))) setAsked(false);
       return;
     }
     try {

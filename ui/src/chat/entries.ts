@@ -17,6 +17,7 @@ export function entriesOf(loaded: Transcript, jobs: Job[], zone: string): Entry[
   const messages = loaded.items;
   const strays = strayJobs(loaded, jobs);
   const quietTurns = new Set(messages.filter((message) => message.kind === "status").map((message) => message.turn_id));
+  const undone = new Set(messages.map((message) => message.meta.undone_dream_id));
   let day = "";
   let next = 0;
 
@@ -37,6 +38,8 @@ export function entriesOf(loaded: Transcript, jobs: Job[], zone: string): Entry[
   for (const [index, message] of messages.entries()) {
     // A quiet check has no opening: the server folds it away once the check had nothing to tell.
     if (message.kind !== "status" && message.turn_id !== null && quietTurns.has(message.turn_id)) continue;
+    // The server folds it away, too.
+    if (message.meta.dream_id && undone.has(message.meta.dream_id)) continue;
     const at = Date.parse(message.created_at);
     straysUntil(at);
     const last = entries.at(-1);

@@ -4,6 +4,7 @@ import { onArrival } from "../api/live";
 import type { Message } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { toast, toastError } from "../parts/toasts";
+import { pushId } from "../push";
 import { navigate, pathTo } from "../router";
 import { nowMs } from "../time/clock";
 
@@ -49,8 +50,8 @@ export function useNotifications() {
 }
 
 function show(message: Message) {
-  const unasked = message.kind !== "chat" && message.kind !== "status" && message.role === "assistant";
-  if (!unasked || !document.hidden || !notifying()) return;
+  // Where notifications are pushed, the service worker shows this one.
+  if (!message.unasked || !document.hidden || !notifying() || pushId() !== null) return;
   const title = message.meta.cron_job_name ?? "Homing";
   const note = new Notification(title, {
     body: message.text.slice(0, 200),

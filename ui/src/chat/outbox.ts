@@ -2,11 +2,13 @@
 import { randomKey, sentenceOf, Unreachable } from "../api/client";
 import { nextHello } from "../api/live";
 import { sendMessage } from "../api/operations";
+import type { KeptFile } from "../api/upload";
 import { createStore } from "../store";
 
 export type Outgoing = {
   id: string; // also the Idempotency-Key: sending it again cannot double it
   text: string;
+  files: readonly KeptFile[];
   mode: "inject" | "queue";
   sentAt: number;
   state: "sending" | "unreachable" | "taken" | "refused";
@@ -31,12 +33,18 @@ function change(key: string, id: string, changes: Partial<Outgoing>) {
 export const useOutbox = (key: string) => boxes.use((all) => all.get(key) ?? NONE);
 
 /** An id of one's own makes it a thing that is sent once, however often it is asked for. */
-export function post(key: string, text: string, mode: "inject" | "queue", id = randomKey()): Promise<boolean> {
+export function post(
+  key: string,
+  text: string,
+  mode: "inject" | "queue",
+  { id = randomKey(), files = [] }: { id?: string; files?: readonly KeptFile[] } = {},
+): Promise<boolean> {
   const before = boxOf(key).find((one) => one.id === id);
   if (before) return before.state === "refused" ? postAgain(key, before) : Promise.resolve(true);
   const one: Outgoing = {
     id,
     text,
+    files,
     mode,
     sentAt: Date.now(),
     state: "sending",
@@ -62,10 +70,10 @@ export function drop(key: string, ids: ReadonlySet<string>) {
 const isDropped = (key: string, id: string) => !boxOf(key).some((one) => one.id === id);
 
 /** Send until the server takes or refuses it. While it is away, each return of the stream is another try. */
-async function carry(key: string, { id, text, mode }: Outgoing): Promise<boolean> {
+async function carry(key: string, { id, text, files, mode }: Outgoing): Promise<boolean> {
   while (!isDropped(key, id)) {
     try {
-      const taken = await sendMessage(key, { text, mode }, id);
+      const taken = await sendMessage(key, { text, mode, files: files.map((file) => file.id) }, id);
       change(key, id, { state: "taken", inboundId: taken.inbound_id, will: "will" in taken ? taken.will : "start" });
       return true;
     } catch (error) {

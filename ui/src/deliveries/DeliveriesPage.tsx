@@ -13,7 +13,7 @@ import { ServerText } from "../parts/ServerText";
 import { SessionName } from "../parts/SessionName";
 import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
-import { plural } from "../parts/words";
+import { plainOf, plural } from "../parts/words";
 import { Link, pathTo, setSearch, useSearch } from "../router";
 import { Relative, Stamp } from "../time/Time";
 
@@ -65,7 +65,7 @@ export default function DeliveriesPage() {
         <EmptyState icon="delivery" title={state === "dead" ? "Everything arrived" : "Nothing here"}>
           {state === "dead"
             ? "No message is undelivered."
-            : "Each message that is carried to an address stands here, with how often it was tried."}
+            : "Each message sent to an address outside Homing appears here, with its attempts."}
         </EmptyState>
       )}
       <PagedList
@@ -95,12 +95,15 @@ function Row({ delivery }: { delivery: Delivery }) {
             }
             className="font-semibold hover:underline"
           >
-            <SessionName of={delivery.session_key} />
+            <SessionName of={delivery.session_key} title={delivery.session_title} />
           </Link>
           <span className="text-small text-mute [overflow-wrap:anywhere]">to {delivery.address}</span>
         </p>
+        {delivery.first_words && <p className="truncate text-small">{plainOf(delivery.first_words)}</p>}
         <p className="text-small text-mute">
-          {state === "sent" && delivery.sent_at ? (
+          {delivery.skipped ? (
+            `not sent: ${delivery.skipped}`
+          ) : state === "sent" && delivery.sent_at ? (
             <>
               delivered <Stamp at={delivery.sent_at} zone={zone} seconds />
               {attempts > 1 && `, at attempt ${attempts}`}
@@ -117,6 +120,8 @@ function Row({ delivery }: { delivery: Delivery }) {
               )}
             </>
           )}
+          {delivery.parts > 1 && `, ${delivery.parts_sent} of ${delivery.parts} parts`}
+          {delivery.unsure && `, may have arrived ${state === "sent" ? "twice" : "already"}`}
         </p>
         {delivery.error && (
           <p className="text-small text-bad [overflow-wrap:anywhere]">

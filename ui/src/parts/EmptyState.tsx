@@ -4,11 +4,15 @@ import { sentenceOf, Unreachable } from "../api/client";
 import { Icon, type IconName } from "./Icon";
 import { ServerText } from "./ServerText";
 
-export function EmptyState({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+type EmptyStateProps = { icon: IconName; title: string; children?: ReactNode; whole?: boolean };
+
+/** `whole`: it is all that is on the page, so its title is the page's heading. */
+export function EmptyState({ icon, title, children, whole = false }: EmptyStateProps) {
+  const Title = whole ? "h1" : "p";
   return (
     <div className="flex flex-col items-center px-4 py-16 text-center">
       <Icon name={icon} size={28} className="mb-4 text-mute" />
-      <p className="font-semibold">{title}</p>
+      <Title className="!text-base font-semibold">{title}</Title>
       {children && <div className="mt-1.5 max-w-[26rem] text-mute">{children}</div>}
     </div>
   );

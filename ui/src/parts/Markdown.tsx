@@ -1,6 +1,7 @@
 // Markdown to elements, token by token. No HTML is ever parsed: a tag in a message is text, and an image a link.
 import { lexer, type Token, type Tokens } from "marked";
-import { memo, type ReactNode } from "react";
+import { createContext, memo, type ReactNode, useContext } from "react";
+import { Code } from "./Code";
 
 const SAFE = /^(https?:|mailto:)/i;
 
@@ -11,8 +12,19 @@ const NESTED_LINE = new RegExp(`^(?:(?:[ \\t]*${MARKER}){${DEEPEST},}|[ \\t]{${2
 
 export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
   const tokens = tokensOf(text);
-  return <div className={live ? "prose live" : "prose"}>{tokens ? blocks(tokens) : <PlainText text={text} />}</div>;
+  return (
+    <Live value={live}>
+      <div className={live ? "prose live" : "prose"}>{tokens ? blocks(tokens) : <PlainText text={text} />}</div>
+    </Live>
+  );
 });
+
+const Live = createContext(false);
+
+function CodeBlock({ code: { text, lang } }: { code: Tokens.Code }) {
+  const language = /^[\w+#.-]{1,30}/.exec(lang?.trim() ?? "")?.[0].toLowerCase() ?? "";
+  return <Code text={text} language={language} live={useContext(Live)} />;
+}
 
 export function PlainText({ text }: { text: string }) {
   return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>;
@@ -38,7 +50,8 @@ function isDeep(tokens: Token[]): boolean {
     level = level.flatMap((token) => [
       ...(token.tokens ?? []),
       ...(token.items ?? []),
-      ...(token.header ?? []),
+      // An array of cells in a table, a boolean in a cell.
+      ...(Array.isArray(token.header) ? token.header : []),
       ...(token.rows ?? []).flat(),
     ]);
   }
@@ -60,11 +73,7 @@ function Block({ token }: { token: Token }): ReactNode {
       return <Heading>{inline(token.tokens)}</Heading>;
     }
     case "code":
-      return (
-        <pre tabIndex={0} aria-label="Code">
-          <code>{token.text as string}</code>
-        </pre>
-      );
+      return <CodeBlock code={token as Tokens.Code} />;
     case "blockquote":
       return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
     case "list":
@@ -103,28 +112,30 @@ function List({ list }: { list: Tokens.List }) {
 
 function Table({ table }: { table: Tokens.Table }) {
   return (
-    <table>
-      <thead>
-        <tr>
-          {table.header.map((cell, index) => (
-            <th key={index} scope="col" data-align={cell.align ?? undefined}>
-              {inline(cell.tokens)}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {table.rows.map((row, index) => (
-          <tr key={index}>
-            {row.map((cell, column) => (
-              <td key={column} data-align={cell.align ?? undefined}>
+    <section className="table-box" aria-label="Table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {table.header.map((cell, index) => (
+              <th key={index} scope="col" data-align={cell.align ?? undefined}>
                 {inline(cell.tokens)}
-              </td>
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {table.rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, column) => (
+                <td key={column} data-align={cell.align ?? undefined}>
+                  {inline(cell.tokens)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 

@@ -1,3 +1,4 @@
 import { useSessionName } from "../api/queries";
 
-export const SessionName = ({ of }: { of: string }) => useSessionName(of);
+/** `title` is what came with the thing that names it; without it, a conversation far down the list is asked for. */
+export const SessionName = ({ of, title }: { of: string; title?: string | null }) => useSessionName(of, title);

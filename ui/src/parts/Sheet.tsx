@@ -1,5 +1,5 @@
 // Dialogs are the browser's own: it keeps the focus inside, makes the rest inert and closes on Esc.
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Icon } from "./Icon";
 import { onTop } from "./layers";
 
@@ -9,13 +9,17 @@ type SheetProps = {
   children: ReactNode;
   drawer?: "left" | "right";
   wide?: boolean;
+  /** At the top, without a head: what is inside has a way to close it. */
+  palette?: boolean;
 };
 
-export function Sheet({ title, onClose, children, drawer, wide = false }: SheetProps) {
+export function Sheet({ title, onClose, children, drawer, wide = false, palette = false }: SheetProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // In the layout phase, because its end must come while the dialog is still in the document.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (!dialog) return;
+    const opener = openerOf(document.activeElement);
     dialog.showModal();
     // The browser would choose the button that closes it.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog).focus();
@@ -23,13 +27,14 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
     return () => {
       leave();
       dialog.close();
+      opener?.focus();
     };
   }, []);
   return (
     <dialog
       ref={ref}
       tabIndex={-1}
-      className={drawer ? "drawer" : "sheet"}
+      className={palette ? "palette" : drawer ? "drawer" : "sheet"}
       data-side={drawer}
       style={wide ? { width: "min(44rem, calc(100vw - 2rem))" } : undefined}
       aria-label={title}
@@ -43,7 +48,7 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
         onClose()
       }
     >
-      {drawer ? (
+      {palette ? null : drawer ? (
         <div className="flex items-center justify-between border-b py-2 pr-2 pl-4">
           <span className="font-semibold">{title}</span>
           <CloseButton onClose={onClose} />
@@ -59,6 +64,13 @@ export function Sheet({ title, onClose, children, drawer, wide = false }: SheetP
       {children}
     </dialog>
   );
+}
+
+/** Where the focus goes back to: what opened it, or the button of the menu that did. */
+function openerOf(active: Element | null): HTMLElement | null {
+  const menu = active?.closest("[role=menu]");
+  const opener = menu ? document.getElementById(menu.getAttribute("aria-labelledby") ?? "") : active;
+  return opener instanceof HTMLElement && opener !== document.body ? opener : null;
 }
 
 function CloseButton({ onClose }: { onClose: () => void }) {

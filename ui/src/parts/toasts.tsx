@@ -38,7 +38,7 @@ export function Toasts() {
   const shown = toasts.use((all) => all);
   return createPortal(
     <div
-      className="pointer-events-none fixed right-0 bottom-16 left-0 z-50 flex flex-col items-center gap-2 px-3 md:right-6 md:bottom-24 md:left-auto md:items-end"
+      className="pointer-events-none fixed right-0 bottom-32 left-0 z-50 flex flex-col items-center gap-2 px-3 md:right-6 md:bottom-24 md:left-auto md:items-end"
       role="status"
       aria-live="polite"
       aria-label="News"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job } from "../api/types";
-import { askedOf, attentionOf, outcomeOf, plural, statusOf } from "./words";
+import { askedOf, attentionOf, nameOf, outcomeOf, plainOf, plural, statusOf } from "./words";
 
 const job = (status_words: string, state: object) => ({ status_words, state }) as unknown as Job;
 
@@ -41,8 +41,20 @@ test("nobody's words are cut because they look like an opening", () => {
   assert.equal(askedOf({ role: "assistant", kind: "scheduled", text }), text);
 });
 
+test("a preview drops the signs of Markdown and the offline mark, and keeps names with underscores", () => {
+  assert.equal(plainOf("Offline mode (not an AI): **Done**, see `job_ab_c` and _this_"), "Done, see job_ab_c and this");
+});
+
 test("a count has its noun in the right number", () => {
   assert.equal(plural(1, "run"), "1 run");
   assert.equal(plural(12_000, "run"), "12,000 runs");
   assert.equal(plural(2, "more", "more"), "2 more");
+});
+
+test("a conversation is called as one's own list says, unless what names it has no title", () => {
+  assert.equal(nameOf("web:a", undefined, "Mine"), "Mine");
+  assert.equal(nameOf("web:a", "Older", "Mine"), "Mine");
+  assert.equal(nameOf("web:a", "Given", ""), "Given");
+  assert.equal(nameOf("web:a", undefined, ""), undefined);
+  assert.equal(nameOf("web:a", null, "Mine"), "web:a");
 });

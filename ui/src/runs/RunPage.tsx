@@ -5,8 +5,10 @@ import { placeRun } from "../api/cache";
 import { Refusal, sentenceOf } from "../api/client";
 import { cancelRun, listMessages } from "../api/operations";
 import { isOver, useJob, useMyZone, useRun } from "../api/queries";
-import type { Message, Run, Step } from "../api/types";
+import type { Gate, Message, Run, Step } from "../api/types";
 import { MessageView } from "../chat/MessageView";
+import { useSeen } from "../inbox/seen";
+import { Box } from "../parts/Box";
 import { EmptyState, LoadError, Loading } from "../parts/EmptyState";
 import { Fact, Facts } from "../parts/Facts";
 import { Glyph, shapeOfDelivery, shapeOfRun } from "../parts/Glyph";
@@ -28,6 +30,7 @@ import { RunTimeline } from "./RunTimeline";
 export default function RunPage({ runId }: { runId: string }) {
   const { data: run, error, isPending, refetch } = useRun(runId);
   useTitle(run && `Run of ${run.job_name}`);
+  useSeen("failure", runId);
   if (isPending)
     return (
       <div className="page">
@@ -120,6 +123,11 @@ function Whole({ run }: { run: Run }) {
           </Link>
         </Part>
       )}
+      {run.gate && (
+        <Part title="What its script printed">
+          <Printed gate={run.gate} />
+        </Part>
+      )}
       {run.prompt && (
         <Part title="Prompt as rendered">
           <pre
@@ -139,6 +147,27 @@ function Whole({ run }: { run: Run }) {
       <Part title="On record">
         <Record run={run} zone={zone} />
       </Part>
+    </div>
+  );
+}
+
+const ends: Record<Gate["ended"], string> = {
+  exit: "It ended",
+  timeout: "It took longer than it may",
+  output: "It printed more than it may",
+  lost: "Its worker stopped three times in the middle",
+};
+
+function Printed({ gate }: { gate: Gate }) {
+  const code = gate.ended === "exit" && gate.code !== 0 ? ` with exit code ${gate.code}` : "";
+  return (
+    <div className="flex flex-col gap-3">
+      <p className={gate.ended === "exit" && gate.code === 0 ? "text-mute" : "text-bad"}>
+        {ends[gate.ended]}
+        {code}.
+      </p>
+      {gate.out?.trim() && <Box title="Printed" text={gate.out} />}
+      {gate.err?.trim() && <Box title="Errors" text={gate.err} />}
     </div>
   );
 }

@@ -103,7 +103,8 @@ function delivering(run: Run): Stop {
 const waitingWords = {
   session: "until the conversation is free",
   slot: "for a free slot",
-  worker: "for a machine with the workspace",
+  gate: "for its script, which looks first",
+  worker: "for a machine that can do it",
 };
 const waitingFor = (run: Run) => waitingWords[run.waiting_for ?? "session"];
 

@@ -24,11 +24,11 @@ import { titleOf } from "../parts/words";
 import { Link, pathTo } from "../router";
 
 export function Addresses() {
-  const sessions = useSessions("");
+  const sessions = useSessions();
   const webhooks = useQuery({ queryKey: ["webhooks"], queryFn: listWebhooks });
   const granted = useQuery({ queryKey: ["grants"], queryFn: listGrants });
   const hooks = webhooks.data?.items ?? [];
-  const grants = granted.data?.items ?? [];
+  const grants = (granted.data?.items ?? []).filter(isAddress);
   return (
     <>
       <p className="mb-2 text-mute">An answer goes to the addresses of its conversation.</p>
@@ -52,8 +52,15 @@ export function Addresses() {
   );
 }
 
+type AddressGrant = Grant & { address: string };
+
+// Hosts are granted to agents, and are not a place for messages.
+function isAddress(grant: Grant): grant is AddressGrant {
+  return grant.address !== null;
+}
+
 /** What a conversation may also answer to, by what people know it as. */
-function offersFor(session: Session, hooks: Webhook[], grants: Grant[]): Map<string, string> {
+function offersFor(session: Session, hooks: Webhook[], grants: AddressGrant[]): Map<string, string> {
   const offers = new Map([[session.key, `this conversation (${session.key})`]]);
   for (const hook of hooks) offers.set(hook.address, hook.url);
   for (const { agent_id, address } of grants)
@@ -62,7 +69,7 @@ function offersFor(session: Session, hooks: Webhook[], grants: Grant[]): Map<str
   return offers;
 }
 
-function SessionAddresses({ session, hooks, grants }: { session: Session; hooks: Webhook[]; grants: Grant[] }) {
+function SessionAddresses({ session, hooks, grants }: { session: Session; hooks: Webhook[]; grants: AddressGrant[] }) {
   const client = useQueryClient();
   const offers = [...offersFor(session, hooks, grants)];
 
@@ -133,7 +140,7 @@ function SessionAddresses({ session, hooks, grants }: { session: Session; hooks:
 const MAIL = "email:";
 
 /** Mail addresses that may be written to. Only an admin adds one, since nothing here proves whose it is. */
-function Mail({ grants }: { grants: Grant[] }) {
+function Mail({ grants }: { grants: AddressGrant[] }) {
   const client = useQueryClient();
   const [mailbox, setMailbox] = useState("");
   const [missing, setMissing] = useState<string[]>([]);
@@ -156,7 +163,7 @@ function Mail({ grants }: { grants: Grant[] }) {
     }
   }
 
-  async function remove({ id, address }: Grant) {
+  async function remove({ id, address }: AddressGrant) {
     try {
       await removeGrant(id);
       toast({ text: `Removed: ${address}` });

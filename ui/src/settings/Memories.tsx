@@ -1,5 +1,6 @@
 // What is remembered. What came from outside says so, and counts as known only once a person keeps it.
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { sentenceOf } from "../api/client";
 import { addMemory, confirmMemory, listMemories, removeMemory } from "../api/operations";
 import { flat, useMyZone } from "../api/queries";
@@ -7,6 +8,7 @@ import type { Memory } from "../api/types";
 import { ConfirmButton } from "../parts/ConfirmButton";
 import { Loading } from "../parts/EmptyState";
 import { toast, toastError } from "../parts/toasts";
+import { useSearch } from "../router";
 import { Relative } from "../time/Time";
 
 export function Memories() {
@@ -41,6 +43,13 @@ export function Memories() {
     }
   }
 
+  // A hit of the search: its own line, or the next page until it is there.
+  const at = useSearch().get("memory");
+  const missing = at !== null && list.isSuccess && !memories.some(({ id }) => id === at);
+  useEffect(() => {
+    if (missing && list.hasNextPage && !list.isFetchingNextPage) void list.fetchNextPage();
+  }, [missing, list]);
+
   if (list.isPending) return <Loading rows={1} />;
   if (list.isError) return <p className="text-bad">{sentenceOf(list.error)}</p>;
   if (memories.length === 0)
@@ -49,7 +58,13 @@ export function Memories() {
     <>
       <ul className="border-t">
         {memories.map((memory) => (
-          <Row key={memory.id} memory={memory} keep={() => void keep(memory)} forget={() => void forget(memory)} />
+          <Row
+            key={memory.id}
+            memory={memory}
+            marked={memory.id === at}
+            keep={() => void keep(memory)}
+            forget={() => void forget(memory)}
+          />
         ))}
       </ul>
       {list.hasNextPage && (
@@ -68,18 +83,29 @@ export function Memories() {
 
 function Row({
   memory: { text, source, confirmed, created_at },
+  marked,
   keep,
   forget,
 }: {
   memory: Memory;
+  marked: boolean;
   keep: () => void;
   forget: () => void;
 }) {
   const zone = useMyZone();
+  const line = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (marked) line.current?.scrollIntoView({ block: "center" });
+  }, [marked]);
   return (
-    <li className="flex flex-wrap items-baseline justify-end gap-x-3 border-b py-1.5">
+    <li
+      ref={line}
+      aria-current={marked || undefined}
+      className={`flex flex-wrap items-baseline justify-end gap-x-3 border-b py-1.5 ${marked ? "bg-accent-tint" : ""}`}
+    >
       <span className="min-w-[12rem] flex-1 [overflow-wrap:anywhere]">
         {text}
+        {confirmed && source && <span className="block text-small text-mute">from {source}</span>}
         {!confirmed && (
           <span className="block text-small text-wait">
             {source ? `from ${source}, not confirmed` : "not confirmed"}

@@ -1,31 +1,29 @@
-// Which model answers, why that one, and how another is put in its place.
+// Which model answers, why that one, and who can choose another.
+import { useMe } from "../api/queries";
 import type { Status } from "../api/types";
+import { Link } from "../router";
 
 export function ModelHelp({ status }: { status: Status }) {
   const { name, offline, why } = status.model;
+  const admin = useMe().data?.role === "admin";
   return (
     <div className="space-y-3">
       <p>
         {offline
-          ? "No model is set up, so a small built-in program answers. It understands a few phrases about time and calls the same real tools."
+          ? "No model is chosen, so a small built-in program answers. It understands a few phrases about time and calls the same real tools."
           : `Answers come from ${name}.`}{" "}
         {why && <span className="text-mute">{why}</span>}
       </p>
-      <p className="text-mute">
-        {offline ? "To add a model" : "To change it"}, set one of these where Homing runs, and start it again:
-      </p>
-      <pre
-        className="overflow-x-auto rounded-md border bg-tint px-3 py-2 font-mono text-small leading-relaxed"
-        tabIndex={0}
-        aria-label="How to add a model"
-      >
-        {"export OPENAI_API_KEY=…\n"}
-        {"export HOMING_MODEL=openai-chat:gpt-5\n"}
-        {"homing up"}
-      </pre>
-      <p className="text-small text-mute">
-        ANTHROPIC_API_KEY, or any OpenAI-compatible server, works too. Your automations stay as they are.
-      </p>
+      {admin ? (
+        <p>
+          <Link to="/settings" className="link">
+            Choose a model in Settings
+          </Link>
+          : paste a key, or use a server on your machine. Your automations stay as they are.
+        </p>
+      ) : (
+        <p className="text-mute">An admin of this Homing can choose a model.</p>
+      )}
     </div>
   );
 }

@@ -11,17 +11,25 @@ import { Fact, Facts } from "../parts/Facts";
 import { toast, toastError } from "../parts/toasts";
 import { useTitle } from "../parts/useTitle";
 import { ZoneField } from "../parts/ZoneField";
+import { turnPushOff } from "../push";
+import { Link } from "../router";
 import { browserZone, knownZone } from "../time/format";
 import { Stamp } from "../time/Time";
 import { Addresses } from "./Addresses";
+import { AgentTalk } from "./AgentTalk";
+import { Channels } from "./Channels";
+import { Contacts } from "./Contacts";
 import { Memories } from "./Memories";
 import { ModelHelp } from "./ModelHelp";
+import { ModelSetting } from "./ModelSetting";
+import { People } from "./People";
+import { Push } from "./Push";
 import { Tokens } from "./Tokens";
 
 export default function SettingsPage() {
   useTitle("Settings");
   return (
-    <div className="page !max-w-[46rem]">
+    <div className="page narrow">
       <h1>Settings</h1>
       <Part title="Model">
         <Model />
@@ -34,9 +42,24 @@ export default function SettingsPage() {
       </Part>
       <Part title="Notifications">
         <Notify />
+        <Push />
+      </Part>
+      <Part title="Usage">
+        <Link to="/usage" className="link">
+          What your model calls used and cost
+        </Link>
+      </Part>
+      <Part title="Channels">
+        <Channels />
+      </Part>
+      <Part title="Contacts">
+        <Contacts />
       </Part>
       <Part title="Addresses">
         <Addresses />
+      </Part>
+      <Part title="Agents that write to each other">
+        <AgentTalk />
       </Part>
       <Part title="Memory">
         <Memories />
@@ -44,11 +67,22 @@ export default function SettingsPage() {
       <Part title="Tokens">
         <Tokens />
       </Part>
+      <ForAdmins />
       <Part title="Server">
         <Server />
       </Part>
       <SignOut />
     </div>
+  );
+}
+
+/** Only admins see other people; everyone's own tokens are above. */
+function ForAdmins() {
+  if (useMe().data?.role !== "admin") return null;
+  return (
+    <Part title="People">
+      <People />
+    </Part>
   );
 }
 
@@ -62,8 +96,10 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Model() {
+  const me = useMe().data;
   const status = useStatus().data;
-  return status ? <ModelHelp status={status} /> : <Loading rows={1} />;
+  if (!me || !status) return <Loading rows={1} />;
+  return me.role === "admin" ? <ModelSetting /> : <ModelHelp status={status} />;
 }
 
 function MyZone() {
@@ -193,6 +229,8 @@ function Server() {
 function SignOut() {
   async function leave() {
     try {
+      // Whoever comes next must not be shown this person's notifications.
+      await turnPushOff().catch(toastError);
       await signOut();
       notifySignedOut();
     } catch (error) {

@@ -13,12 +13,12 @@ import { nowMs } from "../time/clock";
 import { dateKey } from "../time/format";
 import { Stamp } from "../time/Time";
 
-const nameOf = ({ name, id }: Token) => name ?? id;
+export const nameOf = ({ name, id }: Token) => name ?? id;
 
 export function Tokens() {
   const client = useQueryClient();
   const zone = useMyZone();
-  const list = useQuery({ queryKey: ["tokens"], queryFn: listTokens });
+  const list = useQuery({ queryKey: ["tokens"], queryFn: () => listTokens() });
   const again = () => client.invalidateQueries({ queryKey: ["tokens"] });
 
   async function revoke(token: Token) {
@@ -41,7 +41,7 @@ export function Tokens() {
       {list.isError && <p className="text-bad">{sentenceOf(list.error)}</p>}
       <ul className="border-t empty:hidden">
         {list.data?.items.map((token) => (
-          <Row key={token.id} token={token} zone={zone} revoke={() => void revoke(token)} />
+          <TokenRow key={token.id} token={token} zone={zone} revoke={() => void revoke(token)} />
         ))}
       </ul>
       <MakeToken zone={zone} made={again} />
@@ -49,7 +49,7 @@ export function Tokens() {
   );
 }
 
-function Row({ token, zone, revoke }: { token: Token; zone: string; revoke: () => void }) {
+export function TokenRow({ token, zone, revoke }: { token: Token; zone: string; revoke: () => void }) {
   return (
     <li className="border-b py-1.5">
       <div className="flex flex-wrap items-baseline gap-x-3">

@@ -1,18 +1,15 @@
 // How the page shows an instant: the wall time with its zone beside it, or the distance with the wall time on hover.
 import { Tooltip } from "../parts/Tooltip";
 import { nowMs, useNowNear } from "./clock";
-import { relativeOf, shortZone, stampOf } from "./format";
+import { relativeOf, type Seconds, shortZone, stampOf, zoneName } from "./format";
 
-type StampProps = { at: string; zone: string; seconds?: boolean | "if any"; className?: string };
+type StampProps = { at: string; zone: string; seconds?: Seconds; className?: string };
 
 export function Stamp({ at, zone, seconds = false, className }: StampProps) {
   const instant = Date.parse(at);
   return (
     <time dateTime={at} className={className}>
-      <span className="whitespace-nowrap">
-        {stampOf(instant, zone, nowMs(), seconds === "if any" ? instant % 60_000 !== 0 : seconds)}
-      </span>{" "}
-      <Zone name={zone} />
+      <span className="whitespace-nowrap">{stampOf(instant, zone, nowMs(), seconds)}</span> <Zone name={zone} />
     </time>
   );
 }
@@ -20,12 +17,7 @@ export function Stamp({ at, zone, seconds = false, className }: StampProps) {
 /** The wall time in columns, for times that stand one under another as in a timetable. */
 export function Wall({ at, zone, seconds = false }: Omit<StampProps, "className">) {
   const instant = Date.parse(at);
-  const [weekday, day, month, ...rest] = stampOf(
-    instant,
-    zone,
-    nowMs(),
-    seconds === "if any" ? instant % 60_000 !== 0 : seconds,
-  ).split(" ");
+  const [weekday, day, month, ...rest] = stampOf(instant, zone, nowMs(), seconds).split(" ");
   return (
     <time dateTime={at} className="whitespace-nowrap">
       <span className="inline-block w-[2.2em]">{weekday}</span>{" "}
@@ -37,8 +29,8 @@ export function Wall({ at, zone, seconds = false }: Omit<StampProps, "className"
 
 export function Zone({ name, short = false }: { name: string; short?: boolean }) {
   return (
-    <span className="zone" title={name}>
-      {short ? shortZone(name) : name}
+    <span className="zone" title={zoneName(name)}>
+      {short ? shortZone(name) : zoneName(name)}
     </span>
   );
 }
@@ -48,7 +40,7 @@ type RelativeProps = { at: string; zone: string; className?: string };
 export function Relative({ at, zone, className }: RelativeProps) {
   const instant = Date.parse(at);
   const now = useNowNear(instant);
-  const wall = `${stampOf(instant, zone, now, true)} ${zone}`;
+  const wall = `${stampOf(instant, zone, now, true)} ${zoneName(zone)}`;
   return (
     <Tooltip text={wall}>
       <time

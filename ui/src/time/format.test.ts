@@ -20,6 +20,12 @@ test("a stamp names the year only when it is not this year", () => {
   assert.equal(stampOf(at("2026-12-31T23:30:00Z"), berlin, now), "Fri 1 Jan 2027 00:30");
 });
 
+test("a full minute hides its seconds, also with milliseconds", () => {
+  const now = at("2026-11-20T00:00:00Z");
+  assert.equal(stampOf(at("2026-11-18T08:14:00.417Z"), berlin, now, "if any"), "Wed 18 Nov 09:14");
+  assert.equal(stampOf(at("2026-11-18T08:14:01Z"), berlin, now, "if any"), "Wed 18 Nov 09:14:01");
+});
+
 test("September has three letters, as the server writes it", () => {
   assert.equal(format.dayOf(at("2026-09-01T12:00:00Z"), "UTC"), "Tue 1 Sep");
 });

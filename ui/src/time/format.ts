@@ -34,6 +34,11 @@ export function knownZone(zone: string): boolean {
   return answer;
 }
 
+const UTC_NAMES = new Set(["Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"]);
+
+/** One thing has one name. */
+export const zoneName = (zone: string) => (UTC_NAMES.has(zone) ? "UTC" : zone);
+
 export function allZones(): string[] {
   const zones = Intl.supportedValuesOf("timeZone");
   return zones.includes("UTC") ? zones : ["UTC", ...zones];
@@ -48,8 +53,12 @@ export const dayOf = (at: number, zone: string) =>
 export const longDayOf = (at: number, zone: string) =>
   format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at).replace(",", "");
 
+/** Whether an instant shows its seconds; "if any" hides 00, whatever its milliseconds are. */
+export type Seconds = boolean | "if any";
+
 /** `Mon 16 Nov 08:00`, with the year once it is another one than now's. */
-export function stampOf(at: number, zone: string, now: number, withSeconds = false): string {
+export function stampOf(at: number, zone: string, now: number, seconds: Seconds = false): string {
+  const withSeconds = seconds === "if any" ? Math.floor(at / 1000) % 60 !== 0 : seconds;
   const year = format(zone, { year: "numeric" });
   const other = year.format(at) !== year.format(now) ? ` ${year.format(at)}` : "";
   return `${dayOf(at, zone)}${other} ${withSeconds ? clockWithSeconds(at, zone) : clockOf(at, zone)}`;

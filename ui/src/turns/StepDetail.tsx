@@ -1,5 +1,6 @@
 // What a call was given and what came back, as plain text: whatever a tool brings from outside is never drawn as a page.
 import type { TurnStep } from "../api/types";
+import { Box } from "../parts/Box";
 
 export function StepDetail({ step }: { step: TurnStep }) {
   const given = step.arguments && pretty(step.arguments);
@@ -18,21 +19,6 @@ export function StepDetail({ step }: { step: TurnStep }) {
         </p>
       )}
       {step.cut && <p className="text-small text-mute">Shortened: more was said than is shown here.</p>}
-    </div>
-  );
-}
-
-function Box({ title, text }: { title: string; text: string }) {
-  return (
-    <div>
-      <p className="text-fine text-mute">{title}</p>
-      <pre
-        tabIndex={0}
-        aria-label={title}
-        className="max-h-72 overflow-auto rounded-md border bg-tint px-3 py-2 font-mono text-fine whitespace-pre-wrap [overflow-wrap:anywhere]"
-      >
-        {text}
-      </pre>
     </div>
   );
 }

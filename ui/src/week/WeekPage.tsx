@@ -1,6 +1,6 @@
 // The week as a timetable: what ran, with how it went, and what is to come, in the zone one chooses.
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { keys } from "../api/cache";
 import { listRuns } from "../api/operations";
 import { flat, useMyZone, useUpcoming } from "../api/queries";
@@ -14,9 +14,12 @@ import { Link, pathTo, setSearch, useSearch } from "../router";
 import { useNow } from "../time/clock";
 import { addDays, browserZone, clockOf, dateKey, dayOf, knownZone, lengthOf, partsOf, two } from "../time/format";
 import { Zone } from "../time/Time";
-import { type Day, daysFrom, fold, type Item, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
+import { byCell, type Day, daysFrom, fold, type Item, itemOfRun, itemOfUpcoming, mondayOf } from "./days";
 
 const MOST_PAGES = 5;
+/** Above this many items in a week, each hour shows only some of them, and the rest on request. */
+const CROWDED = 500;
+const nothing: Item[] = [];
 
 export default function WeekPage() {
   useTitle("Week");
@@ -32,7 +35,7 @@ export default function WeekPage() {
   const today = dateKey(now, zone);
 
   return (
-    <div className="page !max-w-none">
+    <div className="page wide">
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <h1>Week</h1>
         <p className="text-mute">
@@ -121,13 +124,19 @@ function useItems(days: Day[], zone: string, now: number) {
     if (hasNextPage && !isFetchingNextPage && pages < MOST_PAGES) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, pages, fetchNextPage]);
   const upcoming = useUpcoming(from, to);
-  const items = useMemo(() => {
-    const past = flat(runs.data).map((run) => itemOfRun(run, zone, pathTo.run(run.id)));
-    const coming = (upcoming.data?.items ?? [])
-      .filter((one) => Date.parse(one.at) > now - 60_000)
-      .map((one) => itemOfUpcoming(one, zone, pathTo.job(one.job_id)));
-    return [...past, ...coming].filter((item) => item.at >= (days[0]?.from ?? 0) && item.at < (days[6]?.to ?? 0));
-  }, [runs.data, upcoming.data, zone, now, days]);
+  // Apart, because each page of runs that arrives would make all that is coming again.
+  const past = useMemo(() => flat(runs.data).map((run) => itemOfRun(run, zone, pathTo.run(run.id))), [runs.data, zone]);
+  const coming = useMemo(
+    () => (upcoming.data?.items ?? []).map((one) => itemOfUpcoming(one, zone, pathTo.job(one.job_id))),
+    [upcoming.data, zone],
+  );
+  const items = useMemo(
+    () =>
+      [...past, ...coming.filter((item) => item.at > now - 60_000)].filter(
+        (item) => item.at >= (days[0]?.from ?? 0) && item.at < (days[6]?.to ?? 0),
+      ),
+    [past, coming, now, days],
+  );
   return { items, runs, upcoming };
 }
 
@@ -195,6 +204,7 @@ function useSeeNow(whole: boolean) {
 function Grid({ days, items, zone, today, now, whole }: GridProps) {
   const here = useSeeNow(whole);
   const hour = partsOf(now, zone).hour;
+  const cells = useMemo(() => byCell(items, days), [items, days]);
   const used = [
     ...new Set([...items.map((item) => item.hour), ...(days.some((day) => day.date === today) ? [hour] : [])]),
   ].sort((a, b) => a - b);
@@ -237,9 +247,9 @@ function Grid({ days, items, zone, today, now, whole }: GridProps) {
                     <span className="mb-0.5 block text-fine font-semibold text-accent">now {clockOf(now, zone)}</span>
                   )}
                   <Items
-                    items={fold(items.filter((item) => item.hour === row && item.at >= day.from && item.at < day.to))}
+                    items={cells.get(`${day.date} ${row}`) ?? nothing}
                     zone={zone}
-                    room={6}
+                    room={items.length > CROWDED ? 3 : 6}
                   />
                 </td>
               );
@@ -273,7 +283,17 @@ function Agenda({ days, items, zone, today }: Omit<GridProps, "now" | "whole">) 
 }
 
 /** A full hour is cut, and opens when it is asked to. */
-function Items({ items, zone, room, roomy = false }: { items: Item[]; zone: string; room: number; roomy?: boolean }) {
+const Items = memo(function Items({
+  items,
+  zone,
+  room,
+  roomy = false,
+}: {
+  items: Item[];
+  zone: string;
+  room: number;
+  roomy?: boolean;
+}) {
   const [open, setOpen] = useState(false);
   const shown = open || items.length <= room + 1 ? items : items.slice(0, room);
   return (
@@ -282,13 +302,13 @@ function Items({ items, zone, room, roomy = false }: { items: Item[]; zone: stri
         <ItemLine key={item.key} item={item} zone={zone} roomy={roomy} />
       ))}
       {shown.length < items.length && (
-        <button type="button" className="link ml-1 text-fine" onClick={() => setOpen(true)}>
+        <button type="button" className="link min-h-6 px-1 text-fine" onClick={() => setOpen(true)}>
           {items.length - shown.length} more
         </button>
       )}
     </>
   );
-}
+});
 
 function ItemLine({ item, zone, roomy = false }: { item: Item; zone: string; roomy?: boolean }) {
   return (

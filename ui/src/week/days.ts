@@ -89,3 +89,18 @@ export function fold(items: Item[]): Item[] {
   }
   return [...folded.values()].sort((a, b) => a.at - b.at);
 }
+
+/** The folded items of each day and hour, by `date hour`. */
+export function byCell(items: Item[], days: Day[]): Map<string, Item[]> {
+  const cells = new Map<string, Item[]>();
+  for (const item of items) {
+    const day = days.find((one) => item.at >= one.from && item.at < one.to);
+    if (!day) continue;
+    const key = `${day.date} ${item.hour}`;
+    const cell = cells.get(key);
+    if (cell) cell.push(item);
+    else cells.set(key, [item]);
+  }
+  for (const [key, cell] of cells) cells.set(key, fold(cell));
+  return cells;
+}

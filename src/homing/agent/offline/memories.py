@@ -7,7 +7,7 @@ from homing.agent.offline.plans import Plan
 from homing.agent.offline.scene import Call, Result, Scene
 
 STATEMENT = re.compile(
-    r"(?:i (?:really |also )?(?:like|love|prefer|enjoy|hate|dislike)|my [\w ]{1,40} (?:is|are)) .+"
+    r"(?:i (?:really |also )?(?:like|love|prefer|enjoy|hate|dislike)|my [\w' ]{1,40} (?:is|are)) .+"
     r"|我(?:很|最|也|真的)?(?:喜欢|爱|讨厌|叫|住).+",
     re.IGNORECASE | re.DOTALL,
 )
@@ -30,7 +30,7 @@ def remember(scene: Scene, text: str) -> Plan:
         yield from ()
         return f'Noted in this conversation: "{text}".'
     [result] = yield [Call(tool="remember", args={"text": text})]
-    return f'Noted: "{text}".' if result.ok else result.told
+    return f'Noted: "{text}".' if result.ok and not result.asked else result.told
 
 
 def likes(scene: Scene, query: str) -> Plan:

@@ -24,7 +24,7 @@ _RELATIVE = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
 _RELATIVE_EDGE = re.compile(r"\A(?:before|after)\b|\b(?:before|after)\Z", re.IGNORECASE)
 _TIME_BEGINS = re.compile(
     r"(?:at|in|on|every|each|daily|hourly|weekly|monthly|today|tomorrow|tonight|next|this|noon|midnight|mondays?"
-    r"|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays|\d{1,2}(?::\d{2})?(?:[ap]m)?)",
+    r"|half|quarter|tmrw|tonite|nxt|@\S*|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays|\d{1,2}(?::\d{2})?(?:[ap]m)?)",
     re.IGNORECASE,
 )
 # Only a sentence that begins with something to do may carry its time at the end: "I ran at 9" asks for nothing.
@@ -52,6 +52,8 @@ class Found:
     when: str
     message: str
     hint: str | None = None
+    unclear: bool = False
+    """Only the time says too little; beside it everything was understood."""
 
 
 def split_front(text: str, *, now: datetime, zone: str, tied: bool = False) -> Found | None:
@@ -62,9 +64,12 @@ def split_front(text: str, *, now: datetime, zone: str, tied: bool = False) -> F
     found = _longest(((words[:count], words[count:]) for count in counts), now=now, zone=zone)
     if found is None or found.hint:
         return found
-    apart = words[len(found.when.split()) - 1].endswith(":")
+    count = len(found.when.split())
+    apart = words[count - 1].endswith(":")
     hint = None
     if not apart:
+        if not tied and (slip := _slip(words, range(1), range(count + 1, count + 3), now=now, zone=zone)):
+            return slip
         hint = _leftover(found.when, found.message, now=now, zone=zone) or _unread(found.when, found.message, tied=tied)
     return Found(when=found.when, message=_unquoted(strip_joint(found.message)), hint=hint)
 
@@ -76,6 +81,10 @@ def split_back(text: str, *, now: datetime, zone: str, joined: bool = False) -> 
     found = _longest(((words[start:], words[:start]) for start in starts), now=now, zone=zone)
     if found is None or found.hint:
         return found
+    start = len(words) - len(found.when.split())
+    ends = range(len(words), len(words) + 1)
+    if slip := _slip(words, range(max(0, start - 3), start), ends, now=now, zone=zone):
+        return slip
     message = found.message.rstrip(" ,:;")
     hint = _leftover(found.when, f"to {message}" if joined else message, now=now, zone=zone)
     if not hint and not joined and (late := _LATE_TO.search(message)):
@@ -83,17 +92,31 @@ def split_back(text: str, *, now: datetime, zone: str, joined: bool = False) -> 
     return Found(when=found.when, message=_unquoted(message), hint=hint)
 
 
+def _slip(words: Sequence[str], starts: range, ends: range, *, now: datetime, zone: str) -> Found | None:
+    """Find a day that is misspelled beside a time: "milk tommorow at 9" is not "milk tommorow", at nine today."""
+    for start, end in ((start, end) for start in starts for end in ends if end <= len(words)):
+        when = " ".join(words[start:end]).rstrip(",:;.!")
+        if near := _meant(when, now=now, zone=zone):
+            return Found(when=when, message=" ".join((*words[:start], *words[end:])), hint=near, unclear=True)
+    return None
+
+
 def near_time(text: str, *, now: datetime, zone: str) -> str | None:
     """Say what a misspelled time at the beginning of a text may have meant."""
     words = text.split()[:_LONGEST_SPAN]
     for count in range(len(words), 1, -1):
-        try:
-            read_when(" ".join(words[:count]).rstrip(",:;.!"), now=now, zone=zone)
-        except Unclear as refusal:
-            if "Did you mean" in refusal.reason:
-                return refusal.reason
-        except Invalid:
-            continue
+        if near := _meant(" ".join(words[:count]).rstrip(",:;.!"), now=now, zone=zone):
+            return near
+    return None
+
+
+def _meant(when: str, *, now: datetime, zone: str) -> str | None:
+    try:
+        read_when(when, now=now, zone=zone)
+    except Unclear as refusal:
+        return refusal.reason if "Did you mean" in refusal.reason else None
+    except Invalid:
+        return None
     return None
 
 
@@ -111,7 +134,7 @@ def _longest(parts: Iterable[tuple[list[str], list[str]]], *, now: datetime, zon
             if recognise(when, now=now, zone=zone) is not None:
                 return Found(when=when, message=" ".join(rest))
         except Unclear as refusal:
-            return Found(when=when, message=" ".join(rest), hint=refusal.reason)
+            return Found(when=when, message=" ".join(rest), hint=refusal.reason, unclear=True)
         except Invalid as refusal:
             # A time that has passed is one too: the tool says what is wrong with it.
             if refusal.field_code in _REFUSED_TIMES:
@@ -164,6 +187,11 @@ def _not_understood(when: str, words: str) -> str:
         f'I read the time "{when}", but I do not understand "{shown}" beside it, so I scheduled nothing. Give the '
         f'whole time first, then "to" and the message, for example: remind me tomorrow at 9 to stretch'
     )
+
+
+def names_a_time(text: str, *, now: datetime, zone: str) -> bool:
+    """Say whether a time or a day stands anywhere in a text."""
+    return _second_time(text, now=now, zone=zone) is not None
 
 
 def _second_time(rest: str, *, now: datetime, zone: str) -> str | None:

@@ -18,13 +18,14 @@ HELP = """\
 this is what I can do without a model:
 - remind me in 2 minutes to stretch
 - every weekday at 8 say good morning
+- set a timer for 10 minutes · snooze 10 minutes · move dentist to tomorrow at 10 · what time is it in Tokyo
 - list · pause 2 · resume 2 · cancel 2 · cancel all · skip 2 · run 2 · why 2 · undo · again in 10m
 - fetch https://example.org · run ls (in an automation: $ ls) · what is in notes.txt · list files
-- remember that the key is under the mat · what did I say about apples · forget apples
+- remember that the key is under the mat · what did I say about apples · when is my sister's birthday · forget apples
 - help
 
-Numbers are those of the last list; names work too. For real conversation set HOMING_MODEL, or a key such as \
-ANTHROPIC_API_KEY or OPENAI_API_KEY, and start again."""
+Numbers are those of the last list; names, or words of them, work too. For real conversation choose a model: \
+Settings → Model on the page, or `homing model set`."""
 
 
 def say(text: str) -> Plan:

@@ -4,13 +4,30 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
-from homing.agent.frames import TRIGGERED, split_frames
+from homing.agent.frames import TRIGGERED, split_frames, unframed
 from homing.model.agents import SCHEDULERS
 
 SCHEDULED_OPENING = re.compile(rf"\A{TRIGGERED}[^\n]*\n\n(?P<message>.+)\Z", re.DOTALL)
+UNDO_WORDS = 'To take it back, say "undo".'
+_UNDO = re.compile(r"\bTo undo: (?:remove|undo|enable|disable)\.")
+_ID = re.compile(r'(?m)^([^"\n]*"[^"\n]*") \([^\s()]+\)|(") \(job_[\w-]+\)|\bjob_[\w-]+ (?=")')
+# A time that comes once need not be told twice.
+_TWICE = re.compile(r"(\bonce on [^.\n]*)\. Next: [^.,\n]*\.")
+_REMINDED = re.compile(r"\A\[data \w+ from the automation \".*\": a reminder that was shown to the user\.")
+_ANSWERED = re.compile(r"\A\[data \w+ from Homing itself: the question that this message answers\.")
+_ASKED = re.compile(r"(?:Asked|This was asked before) \((appr_\w+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +46,31 @@ class Result:
     ok: bool
 
     @property
+    def asked(self) -> str | None:
+        """Name the approval that the call waits for."""
+        found = _ASKED.match(self.text) if self.ok else None
+        return found[1] if found else None
+
+    @property
     def told(self) -> str:
-        """What a person is told of it: a refusal's first part says why, the rest teaches models how to call."""
-        return self.text if self.ok else self.text.partition("\nRead: ")[0]
+        """What a person is told of it: a refusal's first part says why, the rest teaches models how to call.
+
+        A reply names ids, and the action that takes it back, for models; people say names, and one word for each.
+        """
+        if self.asked:
+            return f"It is not done yet: you have to approve it first ({self.asked})."
+        if not self.ok:
+            return _without_ids(self.text.partition("\nRead: ")[0])
+        return self.told_as(self.text)
+
+    def told_as(self, text: str) -> str:
+        """Say a reply to people."""
+        return _TWICE.sub(r"\1.", _without_ids(_UNDO.sub(UNDO_WORDS, text)))
+
+
+def _without_ids(text: str) -> str:
+    """Leave out the ids behind or before names: people call automations by their names."""
+    return _ID.sub(lambda found: found[1] or found[2] or "", text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +90,8 @@ class Scene:
     texts: Sequence[str]
     results: Sequence[Result]
     past: Sequence[Past]
+    last_answer: str
+    """What this conversation was told last."""
     instructions: str
     offered: frozenset[str]
     now: datetime
@@ -66,6 +107,27 @@ class Scene:
         """What people said before this turn, oldest first. Text from elsewhere is not included."""
         said = (split_frames(past.text)[1] for past in self.past)
         return [text for text in said if text and not text.startswith(TRIGGERED)]
+
+    @property
+    def reminded(self) -> str | None:
+        """The reminder that was shown last."""
+        for past in reversed(self.past):
+            for one in reversed(split_frames(past.text)[0]):
+                if _REMINDED.match(one):
+                    return unframed(one)
+        return None
+
+    @property
+    def asked(self) -> list[str]:
+        """The options of the question that the last turn asked. Never read from its words: they may be from outside."""
+        for past in reversed(self.past):
+            # The card itself stands in the history too, framed.
+            if split_frames(past.text)[1]:
+                break
+            if past.call and past.call.tool == "ask_question" and past.result and past.result.ok:
+                options = past.call.args.get("options")
+                return [str(option) for option in cast(list[object], options)] if isinstance(options, list) else []
+        return []
 
     def scheduling(self) -> list[tuple[Call, Result]]:
         """Give the earlier calls of the scheduling tool that succeeded, newest first."""
@@ -93,11 +155,34 @@ def read_scene(
         texts=texts,
         results=[past.result for past in _past(messages[start:]) if past.result],
         past=_past(messages[:start]),
+        last_answer=_last_answer(messages[:start]),
         instructions=instructions,
         offered=offered,
         now=_instant(facts.get("now")),
         zone=str(facts.get("zone") or "UTC"),
     )
+
+
+def words_of(text: str) -> str:
+    """Give what a person said: without what was framed beside it; of a chosen option, the option."""
+    frames, said = split_frames(text)
+    if said.isdigit():
+        for one in frames:
+            options = re.findall(rf"(?m)^{said}\. (.+)$", unframed(one)) if _ANSWERED.match(one) else []
+            if options:
+                return options[-1]
+    return said
+
+
+def _last_answer(messages: Sequence[ModelMessage]) -> str:
+    answers = [
+        part.content
+        for message in messages
+        if isinstance(message, ModelResponse)
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+    return answers[-1] if answers else ""
 
 
 def _turn_start(messages: Sequence[ModelMessage], prompt: str) -> int:

@@ -2,13 +2,14 @@
 
 import sys
 from contextlib import ExitStack, suppress
-from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from homing.cli.completion import agents, sessions
 from homing.cli.connection import CLI, Connection, running_server
-from homing.cli.lookup import find_agent, session_key
+from homing.cli.lookup import find_agent, session_to_write_to
 from homing.cli.output import Screen
 from homing.cli.problems import Problem, refused
 from homing.client.home import known_token
@@ -19,8 +20,12 @@ from homing.settings import load
 
 
 def chat(
-    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="A key or a title; else cli:main.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Who answers; without SESSION, in cli:AGENT.")] = None,
+    session: Annotated[
+        str | None, typer.Argument(metavar="SESSION", help="A key or a title; else cli:main.", autocompletion=sessions)
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Who answers; without SESSION, in cli:AGENT.", autocompletion=agents)
+    ] = None,
 ) -> None:
     """Chat with your agent in the terminal. Without a running server, everything runs in this process meanwhile."""
     settings = load()
@@ -42,14 +47,14 @@ def chat(
 
             talk_plainly(server, opened)
             return
-        _talk(server, opened())
+        _talk(server, opened(), settings.home)
 
 
 def _find(connection: Connection, named: str | None, agent: str | None) -> tuple[Json | None, Json]:
     """Find a session, or say how it is made; a named agent must be the one that answers there."""
     server = connection.server
     agent_id = None if agent is None else find_agent(server, agent)["id"]
-    key = f"cli:{agent_id}" if agent_id and named is None else session_key(connection, named)
+    key = f"cli:{agent_id}" if agent_id and named is None else session_to_write_to(connection, named)
     try:
         found = server.ask("get_session", session_key=key)
     except Problem as problem:
@@ -69,18 +74,16 @@ def _who(server: Client, session: Json) -> str:
     return agent["model_in_effect"] if agent["id"] == MAIN else f"{agent['name']} · {agent['model_in_effect']}"
 
 
-def _talk(server: Client, session: Json) -> None:
-    with suppress(ImportError):
-        import_module("readline")  # gives input() line editing and history
+def _talk(server: Client, session: Json, home: Path) -> None:
     from rich.text import Text
 
     from homing.cli.chat.paper import Paper
     from homing.cli.chat.stream import Stream
-    from homing.cli.chat.talk import Talk
+    from homing.cli.chat.talk import COMMANDS, Talk
     from homing.cli.widgets import QUIET
 
     status = server.ask("get_status")
-    paper = Paper(session["timezone"])
+    paper = Paper(session["timezone"], history=home / "chat_history", words=COMMANDS)
     title = f" · {session['title']}" if session["title"] else ""
     paper.say(Text.assemble(("Homing", "bold"), (f" · {session['key']}{title} · {_who(server, session)}", QUIET)))
     if status["model"]["offline"]:

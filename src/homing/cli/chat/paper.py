@@ -1,18 +1,25 @@
 """What the terminal shows: finished messages, the answer being written, and a prompt that survives both."""
 
+import os
 import sys
 import termios
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
-from homing.cli.format import hook_of, in_zone, moment, now
+from homing.cli.files import told
+from homing.cli.format import hook_of, in_zone, moment, now, unkept_promise
 from homing.cli.visible import visible
 from homing.cli.widgets import QUIET, Visible
 from homing.model.contract import Json
@@ -30,8 +37,11 @@ _HEADS = {
 class Paper:
     """The terminal. One lock, since the stream and the person write at the same time."""
 
-    def __init__(self, zone: str) -> None:
+    def __init__(self, zone: str, *, history: Path | None = None, words: Sequence[str] = ()) -> None:
         self.console = Console(highlight=False, emoji=False, markup=False)
+        self._history = history
+        self._words = list(words)
+        self._prompt: PromptSession[str] | None = None
         self._zone = zone
         self._lock = threading.RLock()
         self._typing = False
@@ -40,14 +50,11 @@ class Paper:
         self._doing = ""
 
     def say(self, drawing: RenderableType) -> None:
-        """Write something finished; a prompt that is open is drawn again below it."""
+        """Write something finished; a prompt that is open stays below it."""
         with self._lock:
             self._stop_live()
-            if self._typing:
-                self._lift_prompt()
             self.console.print(Visible(drawing))
-            if self._typing:
-                self._draw_prompt()
+            sys.stdout.flush()
 
     def message(self, message: Json) -> None:
         """Write a message of the conversation."""
@@ -58,11 +65,20 @@ class Paper:
         with self._lock:
             self._stop_live()
             self._typing = True
+            self._prompt = self._prompt or self._open_prompt()
         try:
-            return input(PROMPT)
+            # What is written meanwhile goes above the prompt.
+            with patch_stdout(raw=True):
+                return self._prompt.prompt(PROMPT)
         finally:
             with self._lock:
                 self._typing = False
+
+    def _open_prompt(self) -> "PromptSession[str]":
+        # Asking the terminal where the cursor is takes an answer that not every terminal gives.
+        os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+        completer = WordCompleter(self._words, sentence=True)
+        return PromptSession(history=open_history(self._history), completer=completer, complete_while_typing=False)
 
     def begin(self, doing: str) -> None:
         """Show that an answer is on its way."""
@@ -105,16 +121,6 @@ class Paper:
             self._live = None
         self._text = ""
 
-    def _lift_prompt(self) -> None:
-        rows = (len(PROMPT) + len(_typed())) // max(1, self.console.width)
-        up = f"\x1b[{rows}A" if rows else ""
-        sys.stdout.write(f"\r{up}\x1b[J")
-        sys.stdout.flush()
-
-    def _draw_prompt(self) -> None:
-        sys.stdout.write(PROMPT + _typed())
-        sys.stdout.flush()
-
 
 @contextmanager
 def silent_keys() -> Generator[None]:
@@ -139,7 +145,10 @@ def drawn(message: Json, zone: str) -> RenderableType:
     # Before Markdown, too: a link's address goes into an escape sequence of Rich's own.
     text = visible(message["text"])
     body = Markdown(text) if message["role"] == "assistant" else Text(text)
-    return Group(head, Padding(body, (0, 0, 1, 2)))
+    unkept = unkept_promise(message)
+    mark = [Padding(Text(unkept, style="yellow"), (0, 0, 1, 2))] if unkept else []
+    files = [Padding(Text(told(file), style=QUIET), (0, 0, 0, 2)) for file in message.get("files") or ()]
+    return Group(head, Padding(body, (0, 0, 1, 2)), *files, *mark)
 
 
 def _head(message: Json) -> tuple[str, str]:
@@ -150,9 +159,13 @@ def _head(message: Json) -> tuple[str, str]:
     return ("You", "bold cyan") if message["role"] == "user" else ("Homing", "bold green")
 
 
-def _typed() -> str:
-    with suppress(ImportError):
-        import readline
-
-        return readline.get_line_buffer()
-    return ""
+def open_history(path: Path | None) -> History:
+    """Keep what was typed in a file that only its owner reads; where that cannot be, for this time only."""
+    if path is None:
+        return InMemoryHistory()
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        path.chmod(0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(path))

@@ -26,12 +26,16 @@ class Event:
     id: str | None
 
 
-class Stream:
-    """Follows one session until told to leave."""
+PING = Event(noun="ping", data={}, id=None)
+"""The server says that it is still there."""
 
-    def __init__(self, server: Client, key: str) -> None:
+
+class Stream:
+    """Follows one session, or everything of a person, until told to leave."""
+
+    def __init__(self, server: Client, key: str | None) -> None:
         self._server = server
-        self._path = filled(STREAMS["watch_session"], {"session_key": key})
+        self._path = filled(STREAMS["watch_session"], {"session_key": key}) if key else STREAMS["watch_events"]
         self._last: str | None = None
         self._left = threading.Event()
         self._connection: http.client.HTTPConnection | None = None
@@ -40,7 +44,7 @@ class Stream:
         """Give events for as long as nobody leaves; a lost connection is made again."""
         while not self._left.is_set():
             with suppress(OSError, http.client.HTTPException):
-                for event in self._connected():
+                for event in self.connected():
                     self._last = event.id or self._last
                     yield event
             self._left.wait(_RETRY_SECONDS)
@@ -53,7 +57,8 @@ class Stream:
             with suppress(OSError):
                 connection.sock.shutdown(2)
 
-    def _connected(self) -> Iterator[Event]:
+    def connected(self) -> Iterator[Event]:
+        """Give events, and a ping now and then, until the connection is lost."""
         connection = connection_to(self._server.url, _SILENCE_SECONDS)
         headers = {"Accept": "text/event-stream"} | self._server.headers
         path = urlsplit(self._server.url).path.rstrip("/") + self._path
@@ -77,6 +82,9 @@ def _read(response: http.client.HTTPResponse) -> Iterator[Event]:
             if data:
                 yield Event(noun=noun, data=json.loads("\n".join(data)), id=id_)
             noun, data, id_ = "message", [], None
+            continue
+        if text.startswith(":"):
+            yield PING
             continue
         name, _, value = text.partition(":")
         value = value.removeprefix(" ")

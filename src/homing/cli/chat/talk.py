@@ -4,12 +4,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from rich.text import Text
 
 from homing.cli.chat.paper import Paper, silent_keys
 from homing.cli.chat.stream import Event, Stream
-from homing.cli.problems import Problem, spoken
+from homing.cli.lookup import find_agent
+from homing.cli.problems import Problem, refused, spoken
 from homing.cli.visible import visible
 from homing.cli.widgets import QUIET
 from homing.client.base import BaseClient
@@ -17,9 +20,16 @@ from homing.model.contract import Json
 
 _SHOWN_AT_START = 6
 _TWICE_SECONDS = 2.0
-_HELP = """Write, and press Enter. Ctrl-C stops an answer; twice, or Ctrl-D, leaves.
-/jobs  the automations of this conversation
-/quit  leave"""
+_HELP = """Write, and press Enter; the arrow keys bring back what you wrote before.
+Ctrl-C stops an answer; twice, or Ctrl-D, leaves.
+/jobs      the automations of this conversation
+/schedule  WHEN: WHAT, such as /schedule every weekday at 8: look at the news
+/remind    the same, sent to you word for word
+/file      PATH attaches a file to your next message
+/model     which model answers here; /model NAME chooses one, /model auto the agent's
+/agent     who answers here; /agent NAME lets another agent answer
+/quit      leave"""
+COMMANDS = ("/jobs", "/schedule", "/remind", "/file", "/model", "/agent", "/help", "/quit")
 
 
 class Talk:
@@ -32,28 +42,35 @@ class Talk:
         self._paper = paper
         self._lock = threading.Lock()
         self._seen = 0
+        self._arrived = self._read = 0
+        """The newest message shown here that came unasked, and the one up to which the server knows it was read."""
         self._mine: dict[str, str | None] = {}
         """What I said here, and the turn that took it."""
         self._answered = threading.Event()
         self._asked_at: float | None = None
         """When Ctrl-C last asked for a stop."""
         self._connected = threading.Event()
+        self._files: list[str] = []
+        """What goes with the next message."""
 
     def run(self) -> None:
         """Talk until the person leaves."""
         self._show_last()
+        self._mark_read()
         follower = threading.Thread(target=self._follow, name="stream", daemon=True)
         follower.start()
         self._connected.wait(5)
         try:
             while (given := self._listen()) is not None:
                 self._asked_at = None
+                self._mark_read()
                 if given and not self._command(given):
                     self._send(given)
         except KeyboardInterrupt:
             # Pressed again before anybody listened for it.
             self._paper.console.print()
         finally:
+            self._mark_read()
             self._stream.leave()
             follower.join(2)
 
@@ -72,26 +89,97 @@ class Talk:
                 self._stop_turn()
 
     def _command(self, given: str) -> bool:
+        word, _, rest = given.partition(" ")
+        acts = {
+            "/agent": self._agent,
+            "/model": self._model,
+            "/file": self._attach,
+            "/schedule": self._schedule,
+            "/remind": self._remind,
+        }
+        if act := acts.get(word.lower()):
+            try:
+                act(rest.strip())
+            except Problem as problem:
+                self._paper.say(Text(spoken(problem), style="red"))
+            return True
         match given.lower():
             case "/quit" | "/exit" | "/q":
                 raise EOFError
             case "/help" | "/?":
                 self._paper.say(Text(_HELP, style=QUIET))
             case "/jobs":
-                from homing.cli.jobs.tables import jobs_table
-
-                found = list(self._server.pages("list_jobs", session_key=self._key, recent=10))
-                self._paper.say(jobs_table(found))
+                self._jobs()
             case _:
                 return False
         return True
+
+    def _jobs(self) -> None:
+        from homing.cli.jobs.tables import jobs_table
+
+        found = list(self._server.pages("list_jobs", session_key=self._key, recent=10))
+        self._paper.say(jobs_table(found))
+
+    def _schedule(self, given: str) -> None:
+        self._add_job(given, "/schedule", {})
+
+    def _remind(self, given: str) -> None:
+        self._add_job(given, "/remind", {"payload": {"kind": "reminder"}})
+
+    def _add_job(self, given: str, command: str, more: Json) -> None:
+        when, _, message = given.partition(": ")
+        if not message.strip():
+            raise refused(f"Write {command} WHEN: WHAT, such as {command} tomorrow at 9: call mom")
+        from homing.cli.jobs.tables import changed
+
+        job = self._server.ask("add_job", session_key=self._key, when=when, message=message.strip(), **more)
+        self._paper.say(changed(job, f'Added "{job["name"]}" ({job["id"]}).'))
+
+    def _attach(self, given: str) -> None:
+        """Send a file along with the next message."""
+        if not given:
+            raise refused("Write /file PATH.")
+        file = self._server.add_file(Path(given).expanduser())
+        self._files.append(file["id"])
+        self._paper.say(Text(f"Goes with your next message: {file['name']}", style=QUIET))
+
+    def _model(self, wanted: str) -> None:
+        """Say which model answers here, or choose another for this conversation."""
+        if wanted:
+            chosen = None if wanted.lower() == "auto" else wanted
+            self._server.ask("update_session", session_key=self._key, model=chosen)
+        session = self._server.ask("get_session", session_key=self._key)
+        agent = self._server.ask("get_agent", agent_id=session["agent_id"])
+        own = session.get("model")
+        told = (
+            f"{own} answers here."
+            if own
+            else f"{agent['model_in_effect']} answers here, as for all of {agent['name']}."
+        )
+        self._paper.say(Text(f"{told} /model NAME changes it for this conversation.", style=QUIET))
+
+    def _agent(self, wanted: str) -> None:
+        """Say who answers here, or let another agent answer from now on."""
+        if wanted:
+            agent = find_agent(self._server, wanted)
+            self._server.ask("update_session", session_key=self._key, agent_id=agent["id"])
+            told = f"{agent['name']} ({agent['id']}) answers from now on, also this conversation's automations."
+        else:
+            agents = {agent["id"]: agent["name"] for agent in self._server.pages("list_agents")}
+            mine = self._server.ask("get_session", session_key=self._key)["agent_id"]
+            others = [f"{name} ({id_})" for id_, name in agents.items() if id_ != mine]
+            also = f"Others: {', '.join(others)}. /agent NAME changes it." if others else "There is no other."
+            told = f"{agents.get(mine, mine)} ({mine}) answers here. {also}"
+        self._paper.say(Text(told, style=QUIET))
 
     def _send(self, given: str) -> None:
         self._answered.clear()
         try:
             # The stream may bring the message before its id is known here: it waits until it can be recognised as mine.
             with self._lock:
-                sent = self._server.ask("send_message", session_key=self._key, text=given)
+                files = {"files": self._files} if self._files else {}
+                sent = self._server.ask("send_message", session_key=self._key, text=given, **files)
+                self._files = []
                 self._mine[sent["inbound_id"]] = self._mine.get(sent["inbound_id"])
         except Problem as problem:
             self._paper.say(Text(spoken(problem), style="red"))
@@ -129,6 +217,15 @@ class Talk:
         last = self._server.ask("list_messages", session_key=self._key, limit=_SHOWN_AT_START)
         for message in last["items"]:
             self._show(message)
+
+    def _mark_read(self) -> None:
+        """Who writes or leaves has read what stands above. From this thread: the connection is not the follower's."""
+        if (arrived := self._arrived) <= self._read:
+            return
+        self._read = arrived
+        # A mark that could not be set must not disturb the conversation.
+        with suppress(Problem):
+            self._server.ask("mark_read", session_key=self._key, seq=arrived)
 
     def _follow(self) -> None:
         try:
@@ -175,6 +272,8 @@ class Talk:
     def _show(self, message: Json) -> None:
         if message["seq"] > self._seen:
             self._seen = message["seq"]
+            if message.get("unasked"):
+                self._arrived = message["seq"]
             self._paper.message(message)
 
 

@@ -84,6 +84,8 @@ def _schedule(given: dict[str, Any]) -> Json:
 def _value(row: JobField, given: Any) -> Any:
     if row.kind in (int, float):
         return _number(given, row)
+    if row.kind is list:
+        return [part.strip() for part in given.split(",") if part.strip()]
     return None if given == "" else row.spoken(given)
 
 

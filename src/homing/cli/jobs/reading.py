@@ -4,12 +4,18 @@ from typing import Annotated, Any
 
 import typer
 
+from homing.cli.completion import jobs, sessions
 from homing.cli.connection import AsJson, connected
 from homing.cli.lookup import find_job, session_key
 from homing.model.contract import Json
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or names.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")]
+Ids = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="Ids, unique beginnings of them, or names.", autocompletion=jobs),
+]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.", autocompletion=jobs)
+]
 
 
 def status(as_json: AsJson = False) -> None:
@@ -27,17 +33,22 @@ def status(as_json: AsJson = False) -> None:
 
 def list_jobs(
     enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Only these.")] = None,
-    session: Annotated[str | None, typer.Option("-s", "--session", help="Of one session.")] = None,
+    session: Annotated[
+        str | None, typer.Option("-s", "--session", help="Of one session.", autocompletion=sessions)
+    ] = None,
     q: Annotated[str | None, typer.Option(help="Words in its name, message or id.")] = None,
     status: Annotated[str | None, typer.Option(help="active, paused, attention or done.")] = None,
     sort: Annotated[str | None, typer.Option(help="next, name, updated or last.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The most to show.")] = None,
+    system: Annotated[bool, typer.Option("--system", help="Homing's own: heartbeats, memory upkeep.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List automations, the next to fire first."""
     with connected(as_json) as connection:
         key = session_key(connection, session) if session else None
-        query = {"enabled": enabled, "session_key": key, "q": q, "status": status, "sort": sort, "recent": 10}
+        query: Json = {"enabled": enabled, "session_key": key, "q": q, "status": status, "sort": sort, "recent": 10}
+        if system:
+            query["system"] = True
 
         def drawn(jobs: list[Json]) -> Any:
             from homing.cli.jobs.tables import jobs_table

@@ -1,4 +1,4 @@
-"""Jobs and runs as people read them: two lines per job, so that all of it fits into 80 columns."""
+"""Jobs and runs as people read them: two lines per job fit into 80 columns, one where the screen is wide."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,25 +31,40 @@ def jobs_table(jobs: Sequence[Json], *filters: object) -> RenderableType:
         none = 'No automations. Add one: homing cron add "every weekday at 8" "Say good morning"'
         return Text(why_empty(none, "cron list", *filters))
     current = now()
-    rows = [(widgets.sign(JOB_GLYPHS, job["status"]), *_cells(job, current)) for job in jobs]
-    return widgets.Listing(headings=("", "name", "when", "next", "last"), rows=rows, gives=("when", "name"))
+    rows = [(widgets.sign(JOB_GLYPHS, job["status"]), _cells(job, current)) for job in jobs]
+    return widgets.Roomy(
+        wide=widgets.Listing(
+            headings=("", "name", "", "when", "in", "next", "", "last", ""),
+            rows=[(mark, *(part for cell in cells for part in cell)) for mark, cells in rows],
+            gives=(),
+        ),
+        # What does not fit goes on in the next line: at the end of "when" is its time.
+        narrow=widgets.Listing(
+            headings=("", "name", "when", "next", "last"),
+            rows=[(mark, *(widgets.two_lines(*cell) for cell in cells)) for mark, cells in rows],
+            gives=("when", "name"),
+            fold=True,
+        ),
+    )
 
 
-def _cells(job: Json, current: datetime) -> tuple[Text, Text, Text, Text]:
+def _cells(job: Json, current: datetime) -> tuple[tuple[Text, Text], ...]:
+    """Give the cells of a job, each as what counts and what is beside it."""
     words, tz = words_and_zone(job)
     where = job["session_key"] + (" (isolated)" if job["session"] == "isolated" else "")
     kind = "" if job["payload"]["kind"] == "agent_turn" else f", {job['payload']['kind'].replace('_', ' ')}"
-    if job["next"]:
-        at = instant(job["next"][0])
-        upcoming = widgets.two_lines(moment(at, current), f"{tz}, {away(at, current)}")
-    else:
-        upcoming = widgets.two_lines(Text(_standing(job, current), style=widgets.QUIET), tz)
+    at = instant(job["next"][0]) if job["next"] else None
+    upcoming = Text(moment(at, current)) if at else Text(_standing(job, current), style=widgets.QUIET)
     return (
-        widgets.two_lines(job["name"], job["id"], style="bold"),
-        widgets.two_lines(words, where + kind),
-        upcoming,
-        widgets.two_lines(widgets.strip(job.get("recent") or []), _last(job, current)),
+        (Text(job["name"], style="bold"), _quiet(job["id"])),
+        (Text(words), _quiet(where + kind)),
+        (upcoming, _quiet(f"{tz}, {away(at, current)}" if at else tz)),
+        (widgets.strip(job.get("recent") or []), _quiet(_last(job, current))),
     )
+
+
+def _quiet(words: str) -> Text:
+    return Text(words, style=widgets.QUIET)
 
 
 def _last(job: Json, current: datetime) -> str:
@@ -97,10 +112,12 @@ def job_card(job: Json) -> RenderableType:
         *(("Next" if n == 0 else "", point) for n, point in enumerate(points)),
         ("Paused", _paused(job, current)),
         ("Says" if payload["kind"] == "reminder" else "Does", payload["message"]),
+        ("Script", _script(job)),
         ("About", job["description"]),
         ("In", _where(job)),
         ("How", ", ".join(_ways(job))),
         ("Bounds", ", ".join(_bounds(job, current))),
+        ("Alerts", _alerts(job)),
         ("Last", _last_run(state, tz, current)),
         ("Found", _last_note(state, tz, current)),
         ("Error", Text(state["last_error"], style="red") if state["last_error"] else None),
@@ -108,6 +125,16 @@ def job_card(job: Json) -> RenderableType:
         ("Since", f"{moment(instant(job['created_at']), current)} UTC, by {job['origin']['door']}"),
     ]
     return Group(head, widgets.facts(rows))
+
+
+def _script(job: Json) -> str | None:
+    """Show the script that looks before a run: its first line, and how it runs."""
+    if not job["script"]:
+        return None
+    first, *more = job["script"].strip().splitlines()
+    hosts = f", may reach {', '.join(job['script_hosts'])}" if job["script_hosts"] else ""
+    cut = f" … ({len(more) + 1} lines)" if more else ""
+    return f"{first}{cut} [{job['script_language']}, at most {job['script_seconds']:g} s{hosts}]"
 
 
 def _standing(job: Json, current: datetime) -> str:
@@ -165,7 +192,17 @@ def _limits(job: Json, current: datetime) -> list[str]:
 def _bounds(job: Json, current: datetime) -> list[str]:
     hours = job["catch_up_window_seconds"] / 3600
     late = "left out" if job["catch_up"] == "skip" else f"caught up once within {hours:g} h"
-    return [*_limits(job, current), f"missed times are {late}"]
+    budget = job["max_cost_usd_per_day"]
+    spends = [] if budget is None else [f"at most ${budget:g} a day"]
+    return [*_limits(job, current), *spends, f"missed times are {late}"]
+
+
+def _alerts(job: Json) -> str:
+    if job["alert_after"] == 0:
+        return "never"
+    where = ", ".join(job["alert_to"]) or "your other addresses"
+    after = job["alert_after"]
+    return f"after {after} failure{'' if after == 1 else 's in a row'}, to {where}"
 
 
 def _last_run(state: Json, tz: str, current: datetime) -> Text | None:

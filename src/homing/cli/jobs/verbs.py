@@ -9,10 +9,8 @@ from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs.reading import Ids
 from homing.cli.lookup import find_job
 from homing.cli.output import note, write_json
-from homing.cli.problems import Problem, exit_code, refused, told
+from homing.cli.problems import Problem, exit_code, told
 from homing.model.contract import Json
-
-_WHOLE_ID = "`homing cron list` shows yours; a removed one comes back by its whole id."
 
 
 def remove(ids: Ids, as_json: AsJson = False) -> None:
@@ -74,23 +72,7 @@ def _undo(connection: Connection, job: Json, revision: int | None) -> Json:
 
 
 def _maybe_removed(connection: Connection, given: str) -> Json:
-    try:
-        return find_job(connection.server, given)
-    except Problem as problem:
-        if problem.code != "not_found":
-            raise
-        return _removed_job(connection, given, refused(problem.detail, code="not_found", hint=_WHOLE_ID))
-
-
-def _removed_job(connection: Connection, given: str, unknown: Problem) -> Json:
-    """A removed job answers to undo only. Revision 1 was its making, so asking for it tells the one it is at."""
-    try:
-        connection.server.ask("undo_job", job_id=given, revision=1)
-    except Problem as problem:
-        if problem.code == "stale_revision":
-            return problem.body["current"]
-        raise unknown from None
-    raise unknown
+    return find_job(connection.server, given, removed=True)
 
 
 def _each(
@@ -136,5 +118,5 @@ def _removed(job: Json) -> str:
 
 def _undone(job: Json) -> str:
     if job["removed_at"]:
-        return f'Taken back: "{job["name"]}" ({job["id"]}) is removed.'
-    return f'Taken back: "{job["name"]}" ({job["id"]}) is as it was.'
+        return f'Undone: "{job["name"]}" ({job["id"]}) is removed.'
+    return f'Undone: "{job["name"]}" ({job["id"]}) is as it was.'

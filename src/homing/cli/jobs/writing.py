@@ -7,7 +7,8 @@ import typer
 
 from homing.cli.connection import AsJson, Connection, connected
 from homing.cli.jobs.flags import fields_of, with_job_flags
-from homing.cli.lookup import find_job, session_key
+from homing.cli.jobs.reading import Id
+from homing.cli.lookup import find_job, session_to_write_to
 from homing.cli.problems import Problem, refused
 from homing.model.contract import Json
 
@@ -19,7 +20,7 @@ _EXAMPLE = 'homing cron add "in 10 minutes" "Time to stretch"'
 def add(
     given: Json,
     when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="'in 10 minutes', 'weekdays at 8' …")] = None,
-    message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to do then.")] = None,
+    message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What should happen.")] = None,
     session: Annotated[str | None, typer.Option("-s", "--session", help="A key or a title; else cli:main.")] = None,
     job_id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None,
     as_json: AsJson = False,
@@ -33,7 +34,7 @@ def add(
     if job_id is not None:
         body["id"] = job_id
     with connected(as_json) as connection:
-        body["session_key"] = session_key(connection, session)
+        body["session_key"] = session_to_write_to(connection, session)
         job = _add(connection, body)
         connection.screen.show(job, lambda: _drawn(job, _added(job)))
 
@@ -41,7 +42,7 @@ def add(
 @with_job_flags
 def update(
     given: Json,
-    job_id: Annotated[str, typer.Argument(metavar="ID", help="An id, a unique beginning of one, or a name.")],
+    job_id: Id,
     when_given: Annotated[str | None, typer.Argument(metavar="WHEN", help="A new schedule.")] = None,
     message_given: Annotated[str | None, typer.Argument(metavar="MESSAGE", help="A new message.")] = None,
     revision: Annotated[int | None, typer.Option(help="Only if it is still at this revision.")] = None,
@@ -71,8 +72,11 @@ def _take_positionals(given: Json, *positionals: str | None) -> None:
         if given[name] is not None:
             raise refused(f"The {name} is given twice: {word!r} and --{name} {given[name]!r}.", hint=_HELP)
         given[name] = word
-    if given["message"] == "-":
-        given["message"] = sys.stdin.read().strip()
+    from_stdin = [name for name in ("message", "script") if given[name] == "-"]
+    if len(from_stdin) > 1:
+        raise refused("Only one of --message and --script can come from stdin.", hint=_HELP)
+    for name in from_stdin:
+        given[name] = sys.stdin.read().strip()
 
 
 def _check_complete(given: Json) -> None:

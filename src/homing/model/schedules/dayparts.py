@@ -13,6 +13,10 @@ from homing.model.schedules.times import WEEKDAY
 PARTS = "morning|afternoon|evening|night"
 _DAY = rf"today|tomorrow|(?:on |this |next )?{WEEKDAY}"
 _OCLOCK = re.compile(rf"\b(\d{{1,2}}|{'|'.join(NUMBERS)}) ?o'? ?clock\b")
+_QUARTERS = re.compile(
+    rf"\b(?:(?P<half>half)|(?:a )?quarter) (?P<side>past|(?<=quarter )to) "
+    rf"(?P<hour>\d{{1,2}}|{'|'.join(NUMBERS)})(?P<half_day>\s*[ap]\.?m\b\.?)?(?![\w:])"
+)
 _EVERY = re.compile(rf"\b(every|each) (?=(?:{PARTS}|noon|midnight)\b)")
 _WINDOW = re.compile(rf"\bfrom ({CLOCK}) (?:to|until|till) ({CLOCK})(?![\w:])")
 # Times beside a part of the day, most words first; the groups are named by what stands there.
@@ -27,8 +31,8 @@ _LAST_HOUR = {"morning": 11, "afternoon": 18, "evening": 23, "night": 23}
 
 
 def on_the_clock(text: str, hours: NamedHours) -> str:
-    """Write named hours, "tonight" and "9 o'clock" as times of the clock, and "from 9 to 17" as "between 9 and 17"."""
-    text = _OCLOCK.sub(r"\1:00", text)
+    """Write named hours, "half past 5" and "9 o'clock" as times of the clock, "from 9 to 17" as "between 9 and 17"."""
+    text = _QUARTERS.sub(_quarter, _OCLOCK.sub(r"\1:00", text))
     text = re.sub(r"\btonight\b", "today night", text)
     text = re.sub(rf"\bthis (?={PARTS})", "today ", text)
     text = _EVERY.sub(r"\1 day ", text)
@@ -37,6 +41,14 @@ def on_the_clock(text: str, hours: NamedHours) -> str:
     text = _CLOCK_IN.sub(lambda found: f"at {_within(found['clock'], found['part'] or 'night')}", text)
     text = _CLOCK_LAST.sub(lambda found: f"at {_within(found['clock'], found['part'])}", text)
     return _ALONE.sub(lambda found: _alone(found, hours), text)
+
+
+def _quarter(found: re.Match[str]) -> str:
+    at = read_clock(found["hour"] + (found["half_day"] or ""))
+    minutes = at.hour * 60 + (-15 if found["side"] == "to" else 30 if found["half"] else 15)
+    hour, minute = divmod(minutes % (24 * 60), 60)
+    # Without am or pm the part of the day beside it may still say which half it is.
+    return f"{hour:02}:{minute:02}" if found["half_day"] else f"{hour}:{minute:02}"
 
 
 def _within(clock: str, part: str) -> str:

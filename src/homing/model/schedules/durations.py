@@ -14,11 +14,16 @@ MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 UNIT = r"(seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)(?![a-z])"
 PART = re.compile(rf"(?:(\d+(?:\.\d+)?)\s*|(an?|{'|'.join(NUMBERS)})\s+){UNIT}")
 LENGTH = re.compile(rf"{PART.pattern}(?:(?:\s+and\s+|\s*,\s*|\s*){PART.pattern})*")
+# "an hour and a half", "two and a half hours".
+_AND_A_HALF = re.compile(
+    rf"(?P<whole>\d{{1,3}}|an?|{'|'.join(NUMBERS)}) (?:{UNIT} and a half|and a half {UNIT})", re.IGNORECASE
+)
 # ISO 8601, as programs and models write it: PT10M, P1DT12H. Months and years have no fixed length.
 _ISO = re.compile(
     r"p(?:(\d{1,9})w)?(?:(\d{1,9})d)?(?:t(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?)?(?<=\d[wdhms])", re.IGNORECASE
 )
 LONGEST = timedelta(days=36_525)
+_BEYOND = 1e18
 
 # A time of day. EXPLICIT ones cannot be taken for another number; a bare hour needs an "at" or a day before it.
 _MERIDIEM = r"(?:\s*[ap]\.?m\.?)"
@@ -31,6 +36,8 @@ def read_length(text: str) -> int | None:
     """Read a duration as milliseconds; None when the text is none."""
     if text in ("half an hour", "half hour"):
         return MS["h"] // 2
+    if half := _AND_A_HALF.fullmatch(text):
+        return round((_amount(half["whole"]) + 0.5) * MS[(half[2] or half[3])[0]])
     if iso := _ISO.fullmatch(text):
         return sum(int(amount or 0) * MS[unit] for amount, unit in zip(iso.groups(), "wdhms", strict=True))
     if not LENGTH.fullmatch(text):
@@ -40,7 +47,8 @@ def read_length(text: str) -> int | None:
     # Larger units first and each once: "30m 1h" is more likely a slip than a wish.
     if units != sorted(set(units), key="wdhms".index):
         return None
-    return round(sum(_amount(amount) * MS[unit] for amount, unit in parts))
+    # What is longer than any duration may be is refused by its length; very many digits are infinite.
+    return round(min(sum(_amount(amount) * MS[unit] for amount, unit in parts), _BEYOND))
 
 
 def checked_length(ms: float, *, field: str, shown: str) -> int:

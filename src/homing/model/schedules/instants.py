@@ -20,6 +20,11 @@ Rule = Expression | EveryNth
 MOMENT = timedelta(microseconds=1)
 
 
+def whole_ms(instant: datetime) -> datetime:
+    """Round up to the millisecond, which is what run ids carry: never early."""
+    return instant.astimezone(UTC) + timedelta(microseconds=-instant.microsecond % 1000)
+
+
 def next_after(schedule: Schedule, instant: datetime) -> datetime | None:
     """Give the first instant strictly after another, or None when there is none."""
     match schedule:

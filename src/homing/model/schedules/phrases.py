@@ -16,10 +16,10 @@ from homing.model.schedules.dayparts import on_the_clock
 from homing.model.schedules.describe import MONTHS, WEEKDAYS, moment
 from homing.model.schedules.durations import MS, NUMBERS, checked_length, read_length
 from homing.model.schedules.expression import normalised
-from homing.model.schedules.instants import every_nth, next_after, previous_before
+from homing.model.schedules.instants import every_nth, next_after, previous_before, whole_ms
 from homing.model.schedules.recurrences import read_repeat
 from homing.model.schedules.suggestions import EXAMPLES, Unclear, nearest, renamed, shortened, unclear, unreadable
-from homing.model.schedules.times import Point, read_point, whole_ms
+from homing.model.schedules.times import Point, read_point
 from homing.model.schedules.values import At, Cron, Every, Schedule
 
 LONGEST = 200
@@ -52,6 +52,13 @@ _AMBIGUOUS = {
     "PACIFIC": "America/Los_Angeles",
 }
 _CLAUSE = re.compile(r",? \b(until|till|starting|beginning|from(?! now))\b(?: from| on)? ")
+# What people type for lack of time; each can mean one thing only.
+_SHORTHAND = {
+    **dict.fromkeys(("tmrw", "tmrow", "tmr", "2moro", "2morrow"), "tomorrow"),
+    **dict.fromkeys(("tonite", "2nite"), "tonight"),
+    "nxt": "next",
+}
+_SHORT = re.compile(rf"(?<!\S)(?:{'|'.join(_SHORTHAND)})(?![\w'/])|(?<!\S)@ ?(?=\d)", re.IGNORECASE)
 _UNITS = {"every second": "s", "every minute": "m", "every hour": "h", "hourly": "h"}
 _FULL_HOURS = re.compile(rf"every hour|hourly|every (?:\d{{1,4}}|{'|'.join(NUMBERS)}) hours?")
 _RELATIVE = re.compile(r"\b(before|after|unless)\b")
@@ -85,7 +92,9 @@ def read_when(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_
 
 def recognise(text: str, *, now: datetime, zone: str, hours: NamedHours = USUAL_HOURS) -> Reading | None:
     """Read a phrase; None when it is none, without looking for what may have been meant."""
-    given = " ".join(text.split()).strip().rstrip(".!")
+    given = _SHORT.sub(
+        lambda short: _SHORTHAND.get(short[0].lower(), "at "), " ".join(text.split()).strip().rstrip(".!")
+    )
     if not given:
         raise Invalid("Say when, for example 'in 10 minutes' or 'every weekday at 8'.", field="when", code="missing")
     if len(given) > LONGEST:
@@ -261,7 +270,7 @@ def _refused(given: str, *, now: datetime, zone: str) -> Invalid:
             "'tomorrow at 15:30'.",
             near=given,
         )
-    reason = f"'{shortened(given)}' is not a time that can be read here."
+    reason = f"I don't understand '{shortened(given)}' as a time."
     corrected = _corrected(given)
     if corrected and _reads(corrected, now=now, zone=zone):
         return unclear(f"{reason} Did you mean '{shortened(corrected)}'?", near=corrected)

@@ -124,7 +124,7 @@ def _all_but(text: str) -> Repeat:
             raise unclear(f"'{text}' does not say at what time. Add one: '{text} at 9'.", near=text) from None
         raise
     if repeat is None:
-        raise _unknown(f"'{text}' is not a time that can be read here.", text)
+        raise _unknown(f"I don't understand '{text}' as a time.", text)
     fields = repeat.cron.split()
     if repeat.interval > 1 or fields[2:4] != ["*", "*"] or "#" in fields[4] or "L" in fields[4]:
         raise unclear(
@@ -153,11 +153,11 @@ def _numbers(field: str) -> set[int]:
 def _windowed(text: str) -> Repeat:
     match = _WINDOW.search(text)
     if match is None:
-        raise _unknown(f"'{text}' is not a time that can be read here.", "every hour between 9 and 17")
+        raise _unknown(f"I don't understand '{text}' as a time.", "every hour between 9 and 17")
     rest = " ".join(f"{text[: match.start()]} {text[match.end() :]}".split())
     stepping = _STEPPING.fullmatch(rest)
     if stepping is None and _days(rest) is None:
-        raise _unknown(f"'{text}' is not a time that can be read here.", "every hour between 9 and 17")
+        raise _unknown(f"I don't understand '{text}' as a time.", "every hour between 9 and 17")
     if stepping is None:
         raise unclear(
             f"'{text}' does not say how often. Say 'every hour between {match['begin']} and {match['end']}'.",
@@ -380,7 +380,17 @@ def _yearly(text: str) -> str:
 
 
 def _clock(text: str) -> str:
-    times = sorted({read_clock(one) for one in re.split(_AND, text)})
+    given = re.split(_AND, text)
+    read = [read_clock(one) for one in given]
+    for before, after, bare in zip(read, read[1:], given[1:], strict=False):
+        # "at 9 and 5": nobody who means five in the morning says it last.
+        if after < before and after.hour < 12 and re.fullmatch(r"\d{1,2}|[a-z]+", bare):
+            later = text.replace(bare, str(after.hour + 12))
+            raise unclear(
+                f"'{text}' goes back in the day. For the afternoon say '{later}', for the morning '{bare}am'.",
+                near=later,
+            )
+    times = sorted(set(read))
     minutes = {time.minute for time in times}
     if len(minutes) > 1:
         raise unclear(

@@ -15,10 +15,10 @@ from homing.model.hours import USUAL_HOURS, NamedHours
 from homing.model.schedules import zones
 from homing.model.schedules.durations import checked_length, read_length
 from homing.model.schedules.expression import normalised
-from homing.model.schedules.instants import every_nth
+from homing.model.schedules.instants import every_nth, whole_ms
 from homing.model.schedules.phrases import Reading, read_when
 from homing.model.schedules.suggestions import renamed, unreadable
-from homing.model.schedules.times import from_epoch_ms, whole_ms
+from homing.model.schedules.times import from_epoch_ms
 from homing.model.schedules.values import At, Cron, Every
 
 # Keys are compared without case, dashes and underscores: everyMs, every_ms and every-ms are one.

@@ -9,6 +9,7 @@ from homing.model.errors import Invalid
 from homing.model.schedules import zones
 from homing.model.schedules.describe import MONTHS, WEEKDAYS, clock, moment
 from homing.model.schedules.durations import CLOCK, EXPLICIT, NUMBERS, checked_length, read_clock, read_length
+from homing.model.schedules.instants import whole_ms
 from homing.model.schedules.suggestions import Unclear, unclear, unreadable
 
 DAY = timedelta(days=1)
@@ -42,7 +43,8 @@ _SPLITS = (
 _ONLY_DAY = re.compile(rf"{_WORD_DAY}|{_DATED}")
 _ONLY_CLOCK = re.compile(rf"at ({CLOCK})|({EXPLICIT})")
 _VAGUE = re.compile(
-    rf"(?:(?P<week>(?:this|next) week)|(?P<weekend>(?:this|next) weekend)|(?P<later>next (?:month|year)))"
+    rf"(?:(?P<week>(?:this|next) week)|(?P<weekend>(?:this|next|(?:on|at|over) the) weekend)"
+    rf"|(?P<later>next (?:month|year)))"
     rf"(?:,? at {CLOCK})?|(?P<last>(?:on )?last {WEEKDAY}(?:,? (?:at )?{CLOCK})?)"
     rf"|(?P<ordinal>(?:on )?the \d{{1,2}}(?:st|nd|rd|th))(?:,? at {CLOCK})?"
 )
@@ -107,11 +109,6 @@ def from_epoch_ms(ms: float, *, field: str) -> datetime:
     if not 0 <= ms < LATEST_MS:
         raise Invalid(f"{ms} is not an instant in milliseconds since 1970.", field=field, code="out_of_range")
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-
-
-def whole_ms(instant: datetime) -> datetime:
-    """Round up to the millisecond, which is what run ids carry: never early."""
-    return instant.astimezone(UTC) + timedelta(microseconds=-instant.microsecond % 1000)
 
 
 def placed(wall: datetime, tz: str) -> tuple[datetime, str | None]:

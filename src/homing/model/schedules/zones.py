@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
+from homing.model.clock import one_name
 from homing.model.errors import Invalid
 from homing.model.schedules.suggestions import shortened
 
@@ -123,7 +124,7 @@ def _utc(naive: datetime) -> datetime:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    return {name.lower(): name for name in available_timezones() if name not in ("Factory", "localtime")}
+    return {name.lower(): one_name(name) for name in available_timezones() if name not in ("Factory", "localtime")}
 
 
 @lru_cache(maxsize=1)

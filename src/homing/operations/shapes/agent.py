@@ -7,6 +7,8 @@ from pydantic import Field
 from homing.model.agents import MAX_INSTRUCTIONS, ToolPolicy
 from homing.model.bounds import MAX_MESSAGE, MAX_SHORT
 from homing.model.mcp_servers import ServerPolicy
+from homing.model.packages import MAX_WHOLE
+from homing.model.scripts import MAX_SCRIPT, Language
 from homing.operations.shapes.base import NOT_BOOL, Answer, Ask, Count, Short
 from homing.operations.shapes.job_asks import Id
 from homing.operations.shapes.session_asks import Title
@@ -25,13 +27,32 @@ class HeartbeatAsk(Ask):
     minutes: _Minutes | None = None
     checklist: Annotated[str, Field(max_length=MAX_MESSAGE)] | None = None
     active_hours: Short | None = None
+    script: Annotated[str, Field(max_length=MAX_SCRIPT)] | None = None
+    """Looks before each beat and says whether the agent is needed; it may reach the agent's hosts."""
+    script_language: Language | None = None
+
+
+class PackagesAsk(Ask):
+    """All the packages that an agent is to have; a list that is left out is empty."""
+
+    pip: Annotated[list[_Entry], Field(max_length=MAX_WHOLE)] | None = None
+    npm: Annotated[list[_Entry], Field(max_length=MAX_WHOLE)] | None = None
 
 
 class _AgentFields(Ask):
     """What people say about an agent."""
 
     read_only: ClassVar[frozenset[str]] = frozenset(
-        "model_in_effect tools_in_effect mcp_servers packages environment created_at updated_at warnings".split()
+        {
+            "model_in_effect",
+            "tools_in_effect",
+            "granted_hosts",
+            "mcp_servers",
+            "environment",
+            "created_at",
+            "updated_at",
+            "warnings",
+        }
     )
 
     model: Short | None = None
@@ -42,6 +63,8 @@ class _AgentFields(Ask):
     secrets: Annotated[list[_Entry], Field(max_length=100)] | None = None
     guest_tools: Annotated[list[_Entry], Field(max_length=100)] | None = None
     heartbeat: HeartbeatAsk | None = None
+    packages: PackagesAsk | None = None
+    """Looked up at once and installed afterwards, as an approved request is (`environment` tells how it goes)."""
 
 
 class AddAgent(_AgentFields):
@@ -68,6 +91,8 @@ class HeartbeatShape(Answer):
     minutes: int | None = None
     checklist: str | None = None
     active_hours: str | None = None
+    script: str | None = Field(default=None, exclude_if=_hidden)
+    script_language: Language | None = Field(default=None, exclude_if=_hidden)
 
 
 class ToolInEffect(Answer):
@@ -77,6 +102,8 @@ class ToolInEffect(Answer):
     policy: ToolPolicy
     default: ToolPolicy
     """What it is for an agent whose `tools` is null."""
+    policies: list[ToolPolicy]
+    """Those that can be chosen for it."""
     state: Literal["offered", "denied", "unavailable"]
     why: str | None
     """Why an allowed tool is unavailable here, and what to do about it."""
@@ -93,8 +120,25 @@ class AgentServer(Answer):
     """How many of the tools the agent may be given: accepted, and allowed without a question."""
 
 
+class PackagesShape(Answer):
+    """Names that an agent's packages were asked for by."""
+
+    pip: list[str]
+    npm: list[str]
+
+
+class EnvironmentShape(Answer):
+    """The packages of an agent as they are built, and how the newest build went."""
+
+    digest: str | None
+    state: Literal["none", "building", "ready", "failed"]
+    error: str | None
+    approval_id: str | None = None
+    """The request or change that was built last, or is being built."""
+
+
 class AgentShape(Answer):
-    """A named configuration. What only admins see is left out for others: instructions, hosts, secrets, heartbeat."""
+    """A named configuration. Instructions, hosts, packages, secrets and heartbeat are left out for all but admins."""
 
     id: str
     name: str
@@ -107,6 +151,10 @@ class AgentShape(Answer):
     """Null: this version's defaults. A tool that is not named is not offered."""
     tools_in_effect: list[ToolInEffect]
     hosts: list[str] | None = Field(exclude_if=_hidden)
+    granted_hosts: list[str] | None = Field(exclude_if=_hidden)
+    """What it may reach by grants, beside `hosts`."""
+    packages: PackagesShape | None = Field(exclude_if=_hidden)
+    environment: EnvironmentShape | None = Field(exclude_if=_hidden)
     secrets: list[str] | None = Field(exclude_if=_hidden)
     guest_tools: list[str]
     heartbeat: HeartbeatShape | None = Field(exclude_if=_hidden)

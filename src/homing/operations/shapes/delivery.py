@@ -15,6 +15,9 @@ class CarriedShape(Answer):
     state: DeliveryState
     attempts: int
     error: str | None
+    parts: int
+    parts_sent: int
+    unsure: bool
 
 
 class DeliveryShape(Answer):
@@ -29,4 +32,14 @@ class DeliveryShape(Answer):
     next_attempt_at: str | None
     sent_at: str | None
     receipt: dict[str, Any] | None
+    skipped: str | None
+    """Why nothing was sent and need not be, in words; the state is then `sent`."""
     error: str | None
+    parts: int
+    """How many messages the text was cut into; 0 until the first attempt, and on a screen."""
+    parts_sent: int
+    unsure: bool
+    """A part may have come twice: an attempt had no answer, and the platform cannot tell a repeat."""
+    first_words: str | None = None
+    """How the message begins."""
+    session_title: str | None = None

@@ -12,6 +12,7 @@ from homing.model.job_fields import FIELDS, JobField
 from homing.model.jobs import Job, JobKind, Status, Timing
 from homing.model.runs import Run, RunState
 from homing.model.schedules import At, Cron, Every, Schedule, words
+from homing.model.usage import NOTHING, Sums
 from homing.model.words import JOB_STATUSES, RUN_STATES, reason_words
 from homing.operations.shapes.base import Answer, local, utc
 
@@ -56,8 +57,12 @@ def _short(seconds: float | None) -> float:
 def _answered(row: JobField) -> Any:
     if row.choices:
         return Annotated[Literal[row.choices], BeforeValidator(row.spoken)]
+    if row.kind is list:
+        return Annotated[list[str], BeforeValidator(lambda value: value or [])]
     if row.kind is float:
-        return Annotated[int | float, BeforeValidator(_short)]
+        # A field that may be null has null instead of a number.
+        short: Any = Annotated[int | float, BeforeValidator(_short)]
+        return short | None if row.default is None else short
     kind = str if row.kind is datetime else row.kind
     return kind | None if row.default is None else kind
 
@@ -101,6 +106,16 @@ class JobStateShape(Answer):
     """What a quiet job found last, and when."""
 
 
+class JobUsageShape(Answer):
+    """What a job's turns used."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    """Of the calls whose price is known; null: of none."""
+
+
 class RecentShape(Answer):
     id: str
     scheduled_for: str
@@ -117,18 +132,24 @@ class JobShape(_table("job", "timing", id=(str, ...)), Answer):
     status: Status
     status_words: str
     session_key: str
+    session_title: str | None
+    """What its conversation is called; null where nobody named it."""
     user_id: str
     agent_id: str
     schedule: ScheduleShape
     words: str
     next: list[str]
     payload: PayloadShape
+    script_state: Any = None
+    """What its script asked to remember."""
     origin: OriginShape
     revision: int
     created_at: str
     updated_at: str
     removed_at: str | None
     state: JobStateShape
+    usage: JobUsageShape
+    """Of the last 30 days."""
     recent: list[RecentShape] | None = Field(default=None, exclude_if=_nothing)
     """Only when asked for."""
     deduped: bool = Field(default=False, exclude_if=_nothing)
@@ -169,7 +190,7 @@ def next_fires(job: Job, now: datetime, count: int, until: datetime | None = Non
     if timing.retry:
         # What waits is a further try at a one-shot; nothing follows it.
         return [first]
-    left = count if timing.max_runs is None else min(count, timing.max_runs - timing.runs_queued)
+    left = timing.left_of(count)
     return [first, *_following(timing, max(first, now), left - 1, until)] if left > 0 else []
 
 
@@ -206,6 +227,7 @@ def job_shape(
     active_run_id: str | None = None,
     running_at: datetime | None = None,
     undelivered: bool = False,
+    used: Sums = NOTHING,
     recent: Sequence[Run] | None = None,
 ) -> JobShape:
     """Show a job."""
@@ -239,6 +261,7 @@ def job_shape(
             "updated_at": utc(job.updated_at),
             "removed_at": utc(job.removed_at),
             "state": JobStateShape.model_validate(state),
+            "usage": JobUsageShape.of(used, cost_usd=used.cost_usd),
             "recent": None if recent is None else [recent_shape(run) for run in recent],
         }
     )

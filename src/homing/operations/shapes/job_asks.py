@@ -31,7 +31,7 @@ Schedule = Annotated[
 
 _ANSWERED = frozenset(
     "kind status user_id agent_id words next origin created_at updated_at removed_at state recent deduped"
-    " warnings".split()
+    " warnings script_state usage".split()
 )
 
 
@@ -41,6 +41,7 @@ def _asked(row: JobField) -> Any:
         bool: bool,
         int: Annotated[int, Field(ge=row.least, le=row.most), NOT_BOOL],
         float: Annotated[float, Field(ge=row.least, le=row.most, allow_inf_nan=False)],
+        list: Annotated[list[Short], Field(max_length=row.most)],
     }
     text: Any = Annotated[str, Field(min_length=row.least, max_length=row.most)]
     chosen: Any = Annotated[Literal[row.choices], Spelled] if row.choices else kinds.get(row.kind, text)
@@ -134,6 +135,10 @@ class ListJobs(_JobFilter):
 
     recent: Annotated[int, Field(ge=0, le=100), NOT_BOOL] | None = None
     all: bool = False
+    removed: bool = False
+    """List removed ones instead, which `undo_job` can bring back for 30 days."""
+    system: bool = False
+    """List Homing's own instead: heartbeats and the memory upkeep. Nobody can change them here."""
 
 
 class GetJob(JobRef):

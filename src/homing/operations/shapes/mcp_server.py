@@ -122,6 +122,8 @@ class McpServerShape(Answer):
     policy: ServerPolicy
     state: ServerState
     error: str | None
+    retry_at: str | None
+    """When turns are offered the tools of a failing server again; null: a person has to test it."""
     tools: list[McpToolShape]
     tools_sha256: str
     revision: int

@@ -1,12 +1,14 @@
 """What may be asked about oneself: tokens, signing in, webhooks, memories; and about the house."""
 
-from typing import Annotated, ClassVar
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SecretStr
 
-from homing.model.people import Role
-from homing.operations.shapes.base import Answer, Ask, Name, PageAsk, Short, Text
-from homing.operations.shapes.job_asks import Id
+from homing.model.bounds import MAX_SHORT
+from homing.model.people import Role, is_place
+from homing.operations.shapes.base import Answer, Ask, Name, PageAsk, Short, Text, utc
+from homing.operations.shapes.job_asks import Id, Key
 
 
 class MeShape(Answer):
@@ -14,15 +16,23 @@ class MeShape(Answer):
     name: str
     role: Role
     timezone: str | None
+    quiet_hours: str | None
+    """Such as 22:00-07:00, on the clock of one's zone: nothing is pushed then."""
+    home: str | None
+    """The key of the session for what belongs to no conversation; null before there is any."""
+    approve: bool
+    """Whether this caller may answer approvals: a page or token that was given the right."""
 
 
 class UpdateMe(Ask):
-    """Change one's name or zone; null means the default."""
+    """Change one's name, zone, quiet hours or home; null means the default."""
 
-    read_only: ClassVar[frozenset[str]] = frozenset({"user_id", "role"})
+    read_only: ClassVar[frozenset[str]] = frozenset({"user_id", "role", "approve"})
 
     name: Name | None = None
     timezone: Short | None = None
+    quiet_hours: Short | None = None
+    home: Key | None = None
 
 
 UserId = Annotated[str, Field(min_length=1, max_length=64)]
@@ -146,13 +156,14 @@ class ListGrants(Ask):
 
 
 class AddGrant(Ask):
-    """An address that an agent may also write to; for another user, only by an admin."""
-
-    # Other kinds of grants, which nothing here could use yet.
-    read_only: ClassVar[frozenset[str]] = frozenset({"session_key", "host", "to_agent_id"})
+    """An address, another agent or another conversation that an agent may also write to, for another user only by an
+    admin; or a host that it may reach."""
 
     agent_id: Short | None = None
-    address: Annotated[str, Field(min_length=3, max_length=500)]
+    address: Annotated[str, Field(min_length=3, max_length=500)] | None = None
+    session_key: Key | None = None
+    to_agent_id: Short | None = None
+    host: Annotated[str, Field(min_length=1, max_length=MAX_SHORT)] | None = None
     user: Annotated[str, Field(min_length=1, max_length=64)] | None = None
 
 
@@ -161,11 +172,25 @@ class GrantRef(Ask):
 
 
 class GrantShape(Answer):
+    """An address, agent or conversation that an agent may also write to, or a host that it may also reach: all but one
+    of them are null."""
+
     id: str
     user_id: str
     agent_id: str
-    address: str
+    address: str | None
+    session_key: str | None
+    to_agent_id: str | None
+    host: str | None
+    paused_until: str | None
+    """A loop brake stopped it until then."""
     created_at: str
+
+    @classmethod
+    def of(cls, thing: Any, *, now: datetime, **more: Any) -> Self:
+        address = thing.address if is_place(thing.address) else None
+        paused = utc(thing.paused_until) if thing.paused_until is not None and thing.paused_until > now else None
+        return super().of(thing, **{"address": address, "paused_until": paused, **more})
 
 
 class NewGrantShape(GrantShape):
@@ -193,9 +218,23 @@ class MemoryShape(Answer):
     text: str
     session_key: str | None
     source: str | None
-    """Where an unconfirmed one came from, such as "hook deploy"."""
+    """Where an unconfirmed one came from, such as "hook deploy"; or what the memory upkeep made it from."""
     confirmed: bool
     created_at: str
+
+
+class DreamRef(Ask):
+    """One time of memory upkeep, by the id on its line."""
+
+    id: Id
+
+
+class UndoneShape(Answer):
+    """The memory upkeep that was undone: how many memories are back, and how many it had added."""
+
+    id: str
+    restored: int
+    removed: int
 
 
 class Gone(Answer):
@@ -243,6 +282,8 @@ class StatusShape(Answer):
     timezone: str
     model: ModelShape
     database: str
+    channels: list[str]
+    """Where messages can be delivered with this server's settings."""
     scheduler: SchedulerShape
     jobs: JobCounts
     status_words: dict[str, str]

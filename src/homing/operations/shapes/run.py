@@ -12,8 +12,9 @@ from homing.model.words import RUN_STATES, TRIGGERS, reason_words
 from homing.operations.shapes.base import Answer, local
 from homing.operations.shapes.delivery import CarriedShape
 from homing.operations.shapes.turn import RetryShape, UsageShape, error_summary, retries_of, usage_shape
+from homing.store.gates import EndedGate
 
-WaitingFor = Literal["session", "slot", "worker"]
+WaitingFor = Literal["session", "slot", "gate", "worker"]
 
 
 class PromptRefShape(Answer):
@@ -27,6 +28,17 @@ class StepShape(Answer):
     kind: Literal["model", "tool"]
     name: str
     duration_ms: int | None
+
+
+class GateShape(Answer):
+    """How the script of a run ended: what it printed, and what it found."""
+
+    ended: Literal["exit", "timeout", "output", "lost"]
+    """By itself, after its time, at the limit of its output; `lost`: its worker stopped three times in the middle."""
+    code: int | None
+    out: str | None
+    err: str | None
+    data: Any = None
 
 
 class RunShape(Answer):
@@ -63,6 +75,7 @@ class RunShape(Answer):
     closing_seq: int | None
     next_run_at: str | None
     usage: UsageShape
+    gate: GateShape | None = None
     steps: list[StepShape] = Field(default_factory=list[StepShape])
     retries: list[RetryShape] = Field(default_factory=list[RetryShape])
     deliveries: list[CarriedShape]
@@ -74,6 +87,7 @@ class RunRow(RunShape):
     error: str | None = Field(default=None, exclude=True)
     prompt: str | None = Field(default=None, exclude=True)
     variables: dict[str, Any] | None = Field(default=None, exclude=True)
+    gate: GateShape | None = Field(default=None, exclude=True)
     steps: list[StepShape] = Field(default_factory=list[StepShape], exclude=True)
     retries: list[RetryShape] = Field(default_factory=list[RetryShape], exclude=True)
 
@@ -89,12 +103,14 @@ def run_shape(
     waiting_for: WaitingFor | None = None,
     deliveries: Sequence[Delivery] = (),
     steps: Sequence[Step] = (),
+    gate: EndedGate | None = None,
 ) -> RunShape:
     """Show a run whole."""
     shown = [StepShape.of(step) for step in steps if step.kind in ("model", "tool")]
     variables = dict(run.variables or {})
     more = _more(run, waiting_for, deliveries)
-    return RunShape.of(run, variables=variables, steps=shown, retries=retries_of(steps), **more)
+    looked = GateShape.of(gate, data=(gate.said or {}).get("data")) if gate else None
+    return RunShape.of(run, variables=variables, steps=shown, retries=retries_of(steps), gate=looked, **more)
 
 
 def _more(run: Run, waiting_for: WaitingFor | None, deliveries: Sequence[Delivery]) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from homing.model.bounds import MAX_NAME
-from homing.operations.shapes.base import Answer, Ask, Count, Name, PageAsk, Short, Text
+from homing.model.bounds import MAX_MESSAGE, MAX_NAME
+from homing.model.files import MAX_FILES
+from homing.operations.shapes.base import Answer, Ask, Count, Name, PageAsk, Short
+from homing.operations.shapes.file import FileId
 from homing.operations.shapes.job_asks import Id, Key
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
@@ -32,20 +34,46 @@ class ListSessions(PageAsk):
 
     q: Short | None = None
     channel: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+    """If left out, archived ones are listed only when `q` is given."""
+
+
+class BranchSession(SessionRef):
+    """Continue from a message in a new session; with `text`, that message is replaced by it."""
+
+    seq: Annotated[int, Field(ge=1)]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)] | None = None
+
+
+class ExportSession(SessionRef):
+    """Read a whole session as a file."""
+
+    format: Literal["markdown", "json"] = "markdown"
 
 
 class UpdateSession(SessionRef):
     """Change a session: fields given change, null means the default."""
 
     read_only: ClassVar[frozenset[str]] = frozenset(
-        "key user_id state turn lane lane_size automations last_message created_at updated_at deleted_at".split()
+        "key user_id state turn lane lane_size home automations last_message unread read_seq branch_of"
+        " created_at updated_at deleted_at".split()
     )
 
     title: Title | None = None
     timezone: Short | None = None
     agent_id: Short | None = None
+    model: Short | None = None
     addresses: Annotated[list[Address], Field(max_length=20)] | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
     revision: Count | None = None
+
+
+class MarkRead(SessionRef):
+    """Say that one has read a session up to a message."""
+
+    seq: Count
 
 
 class DeleteSession(SessionRef):
@@ -75,7 +103,10 @@ class DeletedShape(Answer):
 class SendMessage(SessionRef):
     """Say something in a session, which is made if it is missing."""
 
-    text: Text
+    text: Annotated[str, Field(max_length=MAX_MESSAGE)] = ""
+    """May be left out if there are files."""
+    files: Annotated[list[FileId], Field(max_length=MAX_FILES)] = Field(default_factory=list[str])
+    """Ids that add_file gave, in the order in which they are shown."""
     mode: Literal["inject", "queue"] = "inject"
     sender_id: Short | None = None
     wait: Annotated[int, Field(ge=1, le=120)] | None = Field(
@@ -162,6 +193,8 @@ class ListDeliveries(PageAsk):
 
     state: Literal["pending", "sent", "dead"] | None = None
     session_key: Key | None = None
+    outside: bool = False
+    """Leave out deliveries to the page, the command line and the API, which show the message itself."""
 
 
 class DeliveryRef(Ask):

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from homing import __version__
 from homing.model.errors import Refused
 from homing.model.mcp_servers import MAX_TOOLS, McpTool, make_tool
+from homing.sandbox.running import KEPT_ERROR
 from homing.tools.mcp_servers.line import Line, LineState, ServerFailed
 
 CONNECT_SECONDS = 30.0
@@ -23,6 +24,7 @@ CALL_SECONDS = 60.0
 CLOSE_SECONDS = 3.0
 _MAX_PAGES = 32
 _REDACTED_FROM = 4
+_SAID = 2000
 
 Mode = Literal["auto", "legacy"]
 OpenLine = Callable[[LineState], AbstractAsyncContextManager[Line]]
@@ -34,7 +36,7 @@ class Connection:
     def __init__(self, open_line: OpenLine, *, secrets: Mapping[str, str], mode: Mode = "auto") -> None:
         self._open_line = open_line
         self._secrets = secrets
-        self._state = LineState()
+        self._state = LineState(redact=self.redacted)
         self._closing = asyncio.Event()
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -107,7 +109,7 @@ class Connection:
                 raise await self._gone() from None
             raise self._failed(self._state.why or "The server refused the call.", said=error.message) from None
         except (ValidationError, ValueError, RuntimeError) as error:
-            raise self._failed("The server's answer is not what it promised.", said=str(error)[:2000]) from None
+            raise self._failed("The server's answer is not what it promised.", said=str(error)) from None
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
@@ -167,8 +169,16 @@ class Connection:
         if state.unreadable is not None and not said:
             detail += " It wrote to its stdout, where only MCP messages belong."
             said = state.unreadable
-        errors = state.errors().decode(errors="replace").strip()
-        return ServerFailed(self.redacted(detail), said=self.redacted("\n".join(filter(None, [said, errors]))))
+        said = "\n".join(filter(None, [self.redacted(said)[:_SAID], self._last_words()]))
+        return ServerFailed(self.redacted(detail), said=said)
+
+    def _last_words(self) -> str:
+        """Give the end of stderr; where its beginning is cut off, without what may be the rest of a secret."""
+        errors = self._state.errors()
+        text = self.redacted(errors.decode(errors="replace"))
+        if len(errors) >= KEPT_ERROR:
+            text = text[max((len(value) for value in self._secrets.values()), default=0) :]
+        return text.strip()
 
 
 class _Given:

@@ -65,7 +65,7 @@ class _Judged(httpx2.AsyncBaseTransport):
         except Refused as refused:
             return self._refuse(refused.detail)
         except (httpx2.TransportError, OSError) as error:
-            why = (str(error) or type(error).__name__)[:200].rstrip(".")
+            why = self._state.redact(str(error) or type(error).__name__)[:200].rstrip(".")
             return self._refuse(f"{request.url.host} cannot be reached: {why}.")
         return await self._checked(response)
 

@@ -20,6 +20,7 @@ from homing.model.mcp_servers import McpServer, McpTool, Secret, Value
 from homing.sandbox.bubblewrap import Bubblewrap
 from homing.sandbox.commands import find_command
 from homing.sandbox.hosts import read_hosts
+from homing.tools.environments import FindEnvironment, no_environment
 from homing.tools.mcp_servers.line import ServerFailed
 
 if TYPE_CHECKING:
@@ -65,9 +66,15 @@ class McpServers:
     """Starts servers, keeps them while they are used, and calls their tools."""
 
     def __init__(
-        self, *, find_place: FindPlace, read_secret: Callable[[str], str | None], private: Sequence[Path]
+        self,
+        *,
+        find_place: FindPlace,
+        read_secret: Callable[[str], str | None],
+        private: Sequence[Path],
+        find_environment: FindEnvironment = no_environment,
     ) -> None:
         self._find_place = find_place
+        self._find_environment = find_environment
         self._read_secret = read_secret
         self._private = private
         self._running: dict[tuple[Owner, str], _Running] = {}
@@ -81,11 +88,13 @@ class McpServers:
         """Refuse a server that can never be used here."""
         if server.command is not None:
             read_hosts(server.hosts)
-            find_command(server.command, private=self._private)
+            if agent.environment is None:
+                # Else it may be one of the agent's packages, which only a start looks into.
+                find_command(server.command, private=self._private)
         if server.url is not None:
             from homing.tools.mcp_servers.checks import check_url  # noqa: PLC0415 - see above
 
-            check_url(server.url, read_hosts(agent.hosts))
+            check_url(server.url, read_hosts(agent.all_hosts))
         self._secrets(server, agent)
 
     async def list_mcp_tools(self, server: McpServer, agent: Agent, user_id: str) -> tuple[McpTool, ...]:
@@ -193,17 +202,25 @@ class McpServers:
         if server.url is not None:
             from homing.tools.mcp_servers.http import open_http  # noqa: PLC0415 - see above
 
-            return partial(open_http, server.url, _filled(server.headers, secrets), read_hosts(agent.hosts))
+            return partial(open_http, server.url, _filled(server.headers, secrets), read_hosts(agent.all_hosts))
         from homing.tools.mcp_servers.stdio import Program, open_stdio  # noqa: PLC0415 - see above
 
         assert server.command
         bubblewrap, workspace = await self._find_place(owner)
+        environment = await self._find_environment(agent)
         program = Program(
             bubblewrap=bubblewrap,
-            command=find_command(server.command, private=self._private),
+            command=find_command(
+                server.command,
+                private=self._private,
+                environment=environment,
+                # Where there are secrets, a package must not stand in for a program that everybody takes for the
+                # system's.
+                system_first=bool(server.secrets),
+            ),
             args=server.args,
             workspace=workspace,
-            shows_workspace=server.sees_workspace(agent.hosts),
+            shows_workspace=server.sees_workspace(agent.all_hosts),
             hosts=read_hosts(server.hosts) if server.hosts else None,
             env=_filled(server.env, secrets),
         )
@@ -266,7 +283,9 @@ def _share_failure(last: _Failure | None, before: _Failure | None, server: McpSe
 
 def _digest(secrets: Mapping[str, str], agent: Agent) -> str:
     """Name what a running server was given beside its row, without keeping it."""
-    return hashlib.sha256(json.dumps([secrets, agent.hosts], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([secrets, agent.all_hosts, agent.environment], sort_keys=True).encode()
+    ).hexdigest()
 
 
 def _filled(values: Mapping[str, Value], secrets: Mapping[str, str]) -> dict[str, str]:

@@ -32,6 +32,8 @@ class ServerFailed(ToolFailed):
 class LineState:
     """What a transport noticed below the messages."""
 
+    redact: Callable[[str], str] = str
+    """Takes the server's secrets out of its words; before anything is cut, or a part of one could be left."""
     ended: bool = False
     why: str | None = None
     """Our sentence for what went wrong."""

@@ -31,7 +31,7 @@ _OWN_NAMES = (*BUILT_IN, "nothing_to_report")
 
 
 def mcp_tools(agent: Agent, servers: McpServers, store: Store, *, unified: bool) -> list[OutsideTool]:
-    """Give the tools of an agent's servers that a person accepted and that need no question."""
+    """Give the tools of an agent's servers that a person accepted; a call of some needs an approval."""
     offers: dict[str, OutsideTool] = {}
     for server, tool in _offered(agent.mcp_servers):
         offer = _offer(server, tool, servers, store, unified)
@@ -47,7 +47,7 @@ def _offered(servers: Iterable[McpServer]) -> Iterable[tuple[McpServer, McpTool]
 def _offer(server: McpServer, tool: McpTool, servers: McpServers, store: Store, unified: bool) -> OutsideTool:
     async def call(context: CallContext, arguments: Mapping[str, object]) -> str:
         now, owner = await store.read(partial(_look, server=server, context=context))
-        _check(server, tool, now)
+        _check(server, tool, now, approved=context.approved)
         assert now
 
         async def note(started: McpServer, outcome: tuple[McpTool, ...] | str) -> McpServer | None:
@@ -55,12 +55,9 @@ def _offer(server: McpServer, tool: McpTool, servers: McpServers, store: Store, 
                 return await store.write(lambda tx: note_start(tx, started, outcome))
             log.warning("mcp_server_failed", agent=server.agent_id, server=server.name, turn_id=context.turn.id)
             # A user's own files may be the cause: that must not take the server from everybody else.
-            counts = not started.sees_workspace(context.agent.hosts)
-            session_id = context.turn.session_id
+            counts = not started.sees_workspace(context.agent.all_hosts)
             return await store.write(
-                lambda tx: note_failed_start(
-                    tx, started, outcome, counts=counts, session_id=session_id, unified=unified
-                )
+                lambda tx: note_failed_start(tx, started, outcome, counts=counts, turn=context.turn, unified=unified)
             )
 
         try:
@@ -79,23 +76,31 @@ def _offer(server: McpServer, tool: McpTool, servers: McpServers, store: Store, 
         parameters={"type": "object", **tool.schema},
         run=call,
         repeatable=tool.repeatable,
+        reads_only=tool.reads_only,
         seconds=_SECONDS,
+        asks=server.policy_of(tool) == "ask",
+        sha256=server.call_sha256(tool),
     )
 
 
 def _look(tx: Tx, *, server: McpServer, context: CallContext) -> tuple[McpServer | None, tuple[str, ...]]:
-    return mcp_servers.get(tx, server.agent_id, server.name), workspace_owner(tx, context)
+    now = mcp_servers.get(tx, server.agent_id, server.name)
+    return now and now.seen_at(tx.now()), workspace_owner(tx, context)
 
 
-def _check(server: McpServer, tool: McpTool, now: McpServer | None) -> None:
+def _check(server: McpServer, tool: McpTool, now: McpServer | None, *, approved: bool) -> None:
     """Refuse a call of what is not offered any more."""
     if now is None:
         raise Forbidden(f"The MCP server {server.name} was removed while this turn was running.")
-    if tool.name in {offered.name for offered in now.offered}:
+    if found := next((offered for offered in now.offered if offered.name == tool.name), None):
+        if now.policy_of(found) == "ask" and not approved:
+            raise Forbidden("Each call of this tool needs a person's approval from the next turn on.")
         return
     if now.state == "failing":
         # Its error holds the server's own words: people read them on its row.
-        raise Forbidden(f"The MCP server {server.name} does not start any more, so its tools are off.")
+        raise Forbidden(
+            f"The MCP server {server.name} does not start at the moment, so its tools are off. It is tried again later."
+        )
     known = next((one for one in now.tools if one.name == tool.name), None)
     if now.state == "off" or (known is not None and known.accepted):
         raise Forbidden(f"This tool of the MCP server {server.name} was switched off while this turn was running.")

@@ -50,6 +50,7 @@ async def open_stdio(program: Program, state: LineState) -> AsyncGenerator[Line]
         shows_workspace=program.shows_workspace,
         cwd=EMPTY,
         reads=command.reads,
+        environment=command.environment,
         hosts=program.hosts,
         env={"PATH": command.search_path, **program.env, **_OURS},
     ) as pipes:
@@ -109,5 +110,5 @@ def _message(line: bytes, state: LineState) -> SessionMessage | None:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         state.unreadable_lines += 1
-        state.unreadable = state.unreadable or line[:_SHOWN].decode(errors="replace").strip()
+        state.unreadable = state.unreadable or state.redact(line.decode(errors="replace"))[:_SHOWN].strip()
         return None

@@ -36,3 +36,8 @@ def test_nonsense_is_no_zone_and_never_utc(said: str):
     with pytest.raises(Invalid) as caught:
         check_zone(said)
     assert caught.value.field_code == "unknown_timezone"
+
+
+@pytest.mark.parametrize("name", ["UTC", "Etc/UTC", "etc/utc", "Zulu", "UCT", "Etc/Universal"])
+def test_utc_has_one_name(name: str) -> None:
+    assert check_zone(name) == "UTC"

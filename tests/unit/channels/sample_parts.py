@@ -1,8 +1,10 @@
-"""Letters as the courier writes them, for tests of channels."""
+"""Parts as the courier writes them, for tests of channels."""
 
+import threading
 from datetime import UTC, datetime
+from typing import Any
 
-from homing.channels import Letter
+from homing.channels import Part
 from homing.model.messages import Message
 
 SENT_AT = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
@@ -20,11 +22,11 @@ def show(message: Message) -> dict[str, object]:
     return {"session_key": message.session_key, "seq": message.seq, "text": message.text}
 
 
-def letter(
+def part(
     address: str, text: str = "Good morning.", *, delivery_id: str = "dlv_k3v9x2mq7a", job_id: str | None = None
-) -> Letter:
-    return Letter(
-        delivery_id=delivery_id,
+) -> Part:
+    return Part(
+        id=f"{delivery_id}.0",
         address=address,
         session_key="web:fruit",
         text=text,
@@ -32,3 +34,25 @@ def letter(
         job_id=job_id,
         created_at=SENT_AT,
     )
+
+
+class Noting(str):
+    """A text that notes in which threads its content is worked on."""
+
+    __slots__ = ("threads",)
+
+    threads: list[int]
+
+    def partition(self, sep: str, /) -> tuple[str, str, str]:
+        self.threads.append(threading.get_ident())
+        return super().partition(sep)
+
+    def replace(self, *given: Any) -> str:
+        self.threads.append(threading.get_ident())
+        return super().replace(*given)
+
+
+def noting(text: str) -> Noting:
+    made = Noting(text)
+    made.threads = []
+    return made

@@ -1,0 +1,3 @@
+#!/bin/bash
+# nothing to do today
+echo '{"wakeAgent": false}'

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo "yes, please wake the agent"
