@@ -38,8 +38,10 @@ async def follow(client: Any) -> None:
 async def put(client: Any, room: str, content: dict[str, Any], member: str, tx_id: str) -> str:
     while True:
         try:
-            # It must know who is there, or they would get no key.
-            if member in getattr(client.rooms.get(room), "users", ()):
+            # It must know who is there and with which device, or they would get no key: nio shares a key with the
+            # devices it knows, once.
+            there = member in getattr(client.rooms.get(room), "users", ())
+            if there and any(client.device_store.active_user_devices(member)):
                 sent = await client.room_send(
                     room, "m.room.message", content, tx_id=tx_id, ignore_unverified_devices=True
                 )
